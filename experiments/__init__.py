@@ -1,0 +1,1 @@
+"""One package per published table: config, data, run, scoring, report; and the `toolkit` command."""

@@ -1,0 +1,1 @@
+"""How a call is written and found in a byte stream."""

@@ -1,0 +1,1 @@
+"""The interceptor: rows, shared prefixes, attention, sampling and the plain reference loop."""

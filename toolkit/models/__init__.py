@@ -1,0 +1,1 @@
+"""Loading models and talking to text-completion back ends."""

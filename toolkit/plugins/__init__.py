@@ -1,0 +1,1 @@
+"""The open plugin standard: manifests, linting, compiling to a prompt fragment."""

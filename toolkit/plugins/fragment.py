@@ -1,0 +1,66 @@
+"""A compiled prompt fragment: plugin examples cut into the same segments that the injector makes.
+
+Token boundaries are forced wherever the injector forces one, so a demonstration and a real call reach the model as
+one consistent tokenisation. This file knows nothing of manifests or models; `Tokenizer` is all it asks for.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+SegmentKind = Literal["user", "model", "call", "result", "rest"]
+
+
+class Tokenizer(Protocol):
+    """The one method of a Hugging Face tokenizer that is needed here."""
+
+    def encode(self, text: str, *, add_special_tokens: bool = ...) -> list[int]:
+        """Token ids of `text`."""
+        ...
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A piece of a fragment that is tokenised by itself.
+
+    `user` is the turn up to and including `<AI>`, `model` the answer up to a call, `call` is `[NAME(arguments)`,
+    `result` is ` -> text]`, `rest` what follows a result up to the next call or the end of the line.
+    """
+
+    kind: SegmentKind
+    text: str
+
+
+@dataclass(frozen=True)
+class Fragment:
+    """Segments in order. Equal texts cut at other places are different fragments."""
+
+    segments: tuple[Segment, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The fragment as one string."""
+        return "".join(segment.text for segment in self.segments)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 (hex) over texts and cuts; the key under which records store the fragment."""
+        body = "\x1f".join(f"{segment.kind}\x1e{segment.text}" for segment in self.segments)
+        return hashlib.sha256(body.encode()).hexdigest()
+
+    def ids(self, tokenizer: Tokenizer) -> list[int]:
+        """Token ids, segment by segment, without special tokens."""
+        return [
+            token for segment in self.segments for token in tokenizer.encode(segment.text, add_special_tokens=False)
+        ]
+
+    def __add__(self, other: Fragment) -> Fragment:
+        return Fragment(self.segments + other.segments)
+
+
+def join(fragments: Iterable[Fragment]) -> Fragment:
+    """All fragments one after the other."""
+    return Fragment(tuple(segment for fragment in fragments for segment in fragment.segments))

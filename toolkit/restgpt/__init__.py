@@ -1,0 +1,1 @@
+"""RestGPT: planner, API selector, caller and parser over any OpenAPI service."""

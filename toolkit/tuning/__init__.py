@@ -1,0 +1,1 @@
+"""Prompt, prefix and LoRA tuning over plugin exchanges."""
