@@ -61,7 +61,8 @@ def cluster_bootstrap_gap(
     def mean(weights: Floats) -> Floats:
         sizes = drawn @ np.bincount(labels, weights, count)
         sums = drawn @ np.bincount(labels, weights * values, count)
-        return np.divide(sums, sizes, out=np.full(replicates, np.nan), where=sizes > 0)
+        means: Floats = np.divide(sums, sizes, out=np.full(replicates, np.nan), where=sizes > 0)
+        return means
 
     gaps = mean(first) - mean(1 - first)
     return _percentiles(gaps[~np.isnan(gaps)], level)
