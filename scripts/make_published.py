@@ -1,4 +1,4 @@
-"""Turn the research notes' operator tables into `results/published/MODEL/SYNTAX.csv`. Run once; the result is committed.
+"""Turn the research notes' operator tables into `results/published/MODEL/SYNTAX.csv`; the result is committed.
 
 Usage: python scripts/make_published.py FOLDER, where FOLDER holds operators_arrow.csv and operators_equals.csv. Each
 inferred k is checked again: it must be the only count that gives the printed percentage at the printed digits.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import sys
-from decimal import ROUND_HALF_UP, Decimal
 from itertools import groupby
 from pathlib import Path
 
@@ -16,9 +15,8 @@ TARGET = Path(__file__).resolve().parent.parent / "results" / "published"
 
 
 def fits(k: int, trials: int, printed: str) -> bool:
-    """Whether k / trials prints as `printed` (percent) when rounded half up to its digits."""
-    step = Decimal(1).scaleb(-len(printed.partition(".")[2]))
-    return (Decimal(100 * k) / trials).quantize(step, ROUND_HALF_UP) == Decimal(printed)
+    """Whether k / trials in percent prints as `printed`, rounded as Python's formatting does (31.25 gives 31.2)."""
+    return f"{100 * k / trials:.{len(printed.partition('.')[2])}f}" == printed
 
 
 def main(folder: Path) -> None:

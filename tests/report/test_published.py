@@ -47,5 +47,5 @@ def test_names_are_found_and_mistakes_are_explained() -> None:
     assert published.find("SmolLM2-135M", "paper-arrow") is None
     assert published.find("gpt-neo-2.7B", "paper-equals") is None
     for wrong in ("published:gpt-neo-125m", "published:../../etc/passwd", "published:gpt-neo-125m/arrow.csv"):
-        with pytest.raises(UserError, match="choose one of gpt-neo-1.3b/arrow"):
+        with pytest.raises(UserError, match=r"choose one of gpt-neo-1\.3b/arrow"):
             published.load(wrong)
