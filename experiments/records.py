@@ -1,0 +1,246 @@
+"""The record of a run: what its folder holds, how it is written so that a crash loses at most one batch, how it is read.
+
+This is the one file that documents the format. It knows nothing of what an experiment asks or how it is scored.
+
+    run.json          the header, replaced atomically; see `experiments/header.py` for who fills it:
+                      {"format": 1, "experiment", "config": {"typed", "resolved"}, "report": {"title", "axes",
+                      "models", "variants", "skills", "deviations"}, "suite", "planned", "models": {name: description},
+                      "sessions": [{"started", "command", "commit", "dirty", "packages", "python", "platform"}]}
+    samples/*.jsonl   append-only, one `Sample` a line with sorted keys; a batch is written at once and synced
+    prefixes.jsonl    each example once: {"digest", "segments": [[kind, text], ...]}, and each fragment as the list of
+                      its examples: {"digest", "parts": [digest, ...]}; `Fragment.digest` is the key
+    timings/*.jsonl   facts about time by sample id, kept apart so that samples are the same bytes in every run
+    .lock             held while a process writes; the system lets go of it when the process dies
+    samples.parquet, summary.json, report/    views, recomputed from the above by `toolkit report`
+
+A last line without its newline is what a crash leaves: readers skip it, the next run cuts it off and asks again. Any
+other damage is an error that names file and line.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypedDict, cast
+
+from experiments.storage import Appender, Lock, make_folder, read_lines, write_atomic
+from toolkit.errors import UserError
+from toolkit.plugins.fragment import Fragment, Segment, join
+
+FORMAT = 1
+HEADER, PREFIXES, SAMPLES, TIMINGS = "run.json", "prefixes.jsonl", "samples", "timings"
+
+
+class CallEntry(TypedDict):
+    """One intercepted call. `start`, `end`: bytes of `[NAME(arguments)` within the UTF-8 `text` of the sample.
+
+    `status` is ok, error, timeout, refused or unknown; `result` the tool's text, or why there is none.
+    """
+
+    name: str
+    arguments: str
+    status: str
+    result: str
+    start: int
+    end: int
+
+
+class Sample(TypedDict, total=False):
+    """One question and everything needed to score it again. All keys are there unless marked optional.
+
+    `id` is `model/variant/N<shots>/skill/t<trial>`. `variant` is protocol and syntax, or the adapter in tuning. `order`
+    numbers the shot order among those drawn for this N. `prefix` is the digest of the fragment before `prompt`.
+    `held_out`: the skill's own example is not in the fragment. `ids` are the reply's token ids, `source` who wrote them
+    in run lengths (`M12T5M7`: 12 by the model, 5 injected, 7 by the model). `text` is the visible reply. `scores` maps
+    scorer to verdict, None where it gives none; `answer` is what the variant's own scorer read, None when nothing.
+    `outcome` is one of `experiments.operators.scoring.OUTCOMES`; `called` (optional) the skill that a call used.
+    """
+
+    id: str
+    model: str
+    variant: str
+    shots: int
+    skill: str
+    trial: int
+    order: int
+    seed: int
+    prefix: str
+    held_out: bool
+    question: str
+    prompt: str
+    truth: str
+    expect: dict[str, Any]
+    ids: list[int]
+    source: str
+    text: str
+    calls: list[CallEntry]
+    finish: str
+    scores: dict[str, bool | None]
+    answer: str | None
+    outcome: str
+    called: str | None
+
+
+REQUIRED = frozenset(Sample.__annotations__) - {"called"}
+
+
+def encode_source(source: Iterable[int]) -> str:
+    """A source mask (1 model, 0 injected) as run lengths: `[1, 1, 0]` -> `M2T1`."""
+    runs: list[tuple[str, int]] = []
+    for bit in source:
+        mark = "M" if bit else "T"
+        if runs and runs[-1][0] == mark:
+            runs[-1] = (mark, runs[-1][1] + 1)
+        else:
+            runs.append((mark, 1))
+    return "".join(f"{mark}{length}" for mark, length in runs)
+
+
+def decode_source(text: str) -> list[int]:
+    """The mask that `encode_source` wrote."""
+    mask: list[int] = []
+    for run in text.replace("M", " M").replace("T", " T").split():
+        mask += [int(run[0] == "M")] * int(run[1:])
+    return mask
+
+
+def dump(record: Mapping[str, Any]) -> str:
+    """A record as its one line: sorted keys, no spare spaces, non-ASCII text as it is, lone surrogates escaped."""
+    line = json.dumps(record, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    try:
+        line.encode()
+    except UnicodeEncodeError:
+        line = json.dumps(record, sort_keys=True, separators=(",", ":"))
+    return line + "\n"
+
+
+def read_header(folder: Path) -> dict[str, Any]:
+    """The header of a run folder."""
+    path = folder / HEADER
+    if not path.is_file():
+        raise UserError("this is not a run folder: it has no run.json", str(folder), "give what `toolkit run` wrote")
+    try:
+        header = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, OSError) as error:
+        raise UserError(f"the header cannot be read: {error}", str(path), "restore the file") from error
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        found = header.get("format") if isinstance(header, dict) else type(header).__name__
+        raise UserError(f"format {found!r} is not {FORMAT}", str(path), "read it with the version that wrote it")
+    return header
+
+
+def write_header(folder: Path, header: Mapping[str, Any]) -> None:
+    """Replace the header atomically."""
+    text = json.dumps({**header, "format": FORMAT}, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    write_atomic(folder / HEADER, text)
+
+
+def sample_files(folder: Path) -> list[Path]:
+    """The sample files of a run in a fixed order."""
+    return sorted((folder / SAMPLES).glob("*.jsonl"))
+
+
+def read_samples(folder: Path) -> Iterator[Sample]:
+    """All samples, file by file; a torn last line is left out, any other damage and a repeated id is an error."""
+    seen: set[str] = set()
+    for path in sample_files(folder):
+        for number, record in read_lines(path):
+            if missing := REQUIRED - record.keys():
+                raise UserError(f"the sample lacks {sorted(missing)[0]!r}", f"{path}:{number}", "restore the line")
+            if record["id"] in seen:
+                raise UserError(f"the sample {record['id']} is there twice", f"{path}:{number}", "remove one line")
+            seen.add(record["id"])
+            yield cast(Sample, record)
+
+
+def read_timings(folder: Path) -> Iterator[dict[str, Any]]:
+    """All timing facts; each has `id`, and `seconds` where something was timed."""
+    for path in sorted((folder / TIMINGS).glob("*.jsonl")):
+        for _, record in read_lines(path):
+            yield record
+
+
+def read_prefixes(folder: Path) -> dict[str, Fragment]:
+    """Fragments and their examples by digest; an entry whose content has another digest is an error."""
+    path = folder / PREFIXES
+    found: dict[str, Fragment] = {}
+    for number, record in read_lines(path) if path.exists() else ():
+        try:
+            if "parts" in record:
+                fragment = join(found[part] for part in record["parts"])
+            else:
+                fragment = Fragment(tuple(Segment(kind, text) for kind, text in record["segments"]))
+            digest = record["digest"]
+        except (KeyError, TypeError, ValueError) as error:
+            raise UserError(f"not a prefix entry ({error!r})", f"{path}:{number}", "restore the line") from error
+        if fragment.digest != digest:
+            raise UserError("the content does not match its digest", f"{path}:{number}", "restore the line")
+        found[digest] = fragment
+    return found
+
+
+class RunWriter:
+    """Writes one run folder; a context manager that holds the folder's lock.
+
+    `done` holds the ids of the samples that are there. Torn last lines are cut off on entry. Every write error is
+    fatal and leaves the file as it was before the batch.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        make_folder(folder)
+        self._lock = Lock(folder / ".lock")
+        self._files: dict[Path, Appender] = {}
+        self._prefixes: set[str] = set()
+        self.done: set[str] = set()
+
+    def __enter__(self) -> RunWriter:
+        self._lock.acquire()
+        try:
+            for name in (SAMPLES, TIMINGS):
+                make_folder(self.folder / name)
+            for path in [*sample_files(self.folder), *(self.folder / TIMINGS).glob("*.jsonl"), self.folder / PREFIXES]:
+                if path.exists():
+                    self._appender(path)
+            self.done = {sample["id"] for sample in read_samples(self.folder)}
+            self._prefixes = set(read_prefixes(self.folder))
+        except BaseException:
+            self._lock.release()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for appender in self._files.values():
+            appender.close()
+        self._files.clear()
+        self._lock.release()
+
+    def _appender(self, path: Path) -> Appender:
+        if path not in self._files:
+            self._files[path] = Appender(path)
+        return self._files[path]
+
+    def write(self, file: str, samples: Iterable[Sample], timings: Iterable[Mapping[str, Any]] = ()) -> None:
+        """Append one batch to `samples/<file>.jsonl`, its timings beside it, and sync. Prefixes must be there first."""
+        batch = sorted(samples, key=lambda sample: sample["id"])
+        self._appender(self.folder / TIMINGS / f"{file}.jsonl").append("".join(map(dump, timings)))
+        self._appender(self.folder / SAMPLES / f"{file}.jsonl").append("".join(map(dump, batch)))
+        self.done.update(sample["id"] for sample in batch)
+
+    def write_prefixes(self, fragments: Iterable[tuple[Fragment, ...]]) -> None:
+        """Store fragments, each given as its examples in order, and the examples; those already there are skipped."""
+        lines: list[str] = []
+        for parts in fragments:
+            digest = join(parts).digest
+            if digest in self._prefixes:
+                continue
+            for part in parts:
+                if part.digest not in self._prefixes:
+                    segments = [[segment.kind, segment.text] for segment in part.segments]
+                    lines.append(dump({"digest": part.digest, "segments": segments}))
+                    self._prefixes.add(part.digest)
+            if digest not in self._prefixes:
+                lines.append(dump({"digest": digest, "parts": [part.digest for part in parts]}))
+                self._prefixes.add(digest)
+        self._appender(self.folder / PREFIXES).append("".join(lines))
