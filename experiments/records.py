@@ -1,4 +1,4 @@
-"""The record of a run: what its folder holds, how it is written so that a crash loses at most one batch, how it is read.
+"""The record of a run: what its folder holds, how it is written so that a crash loses at most a batch, how it is read.
 
 This is the one file that documents the format. It knows nothing of what an experiment asks or how it is scored.
 
@@ -222,10 +222,10 @@ class RunWriter:
         return self._files[path]
 
     def write(self, file: str, samples: Iterable[Sample], timings: Iterable[Mapping[str, Any]] = ()) -> None:
-        """Append one batch to `samples/<file>.jsonl`, its timings beside it, and sync. Prefixes must be there first."""
+        """Append one batch to `samples/<file>.jsonl`, its timings beside it. Prefixes come first."""
         batch = sorted(samples, key=lambda sample: sample["id"])
-        self._appender(self.folder / TIMINGS / f"{file}.jsonl").append("".join(map(dump, timings)))
         self._appender(self.folder / SAMPLES / f"{file}.jsonl").append("".join(map(dump, batch)))
+        self._appender(self.folder / TIMINGS / f"{file}.jsonl").append("".join(map(dump, timings)))
         self.done.update(sample["id"] for sample in batch)
 
     def write_prefixes(self, fragments: Iterable[tuple[Fragment, ...]]) -> None:
