@@ -46,9 +46,11 @@ def load(spec: ModelSpec) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     source = _find(spec)
     options: dict[str, Any] = {"revision": source.commit, "local_files_only": source.cached_only}
     options |= {"gguf_file": spec.gguf_file, "trust_remote_code": False}
+    part = "the tokenizer"
     try:
         with quiet() if source.commit is None else nullcontext():  # a download shows its bars
             tokenizer = AutoTokenizer.from_pretrained(source.path, **options)
+            part = "the weights"
             model = _read_weights(spec, source.path, options)
             if spec.device_map is None:
                 model.to(device)
@@ -61,7 +63,7 @@ def load(spec: ModelSpec) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     except UserError:
         raise
     except Exception as error:  # transformers raises a dozen kinds for files it cannot use; the user needs one line
-        raise _unusable(spec, source, error) from error
+        raise _unusable(spec, source, part, error) from error
     model.eval()
     model.requires_grad_(False)
     return cast(PreTrainedModel, model), tokenizer
@@ -155,7 +157,7 @@ def _read_weights(spec: ModelSpec, path: str, options: dict[str, Any]) -> Any:
     return model
 
 
-def _unusable(spec: ModelSpec, source: _Source, error: Exception) -> UserError:
+def _unusable(spec: ModelSpec, source: _Source, part: str, error: Exception) -> UserError:
     """One line for a model that cannot be had or read."""
     if source.cached_only:
         return UserError(
@@ -163,5 +165,7 @@ def _unusable(spec: ModelSpec, source: _Source, error: Exception) -> UserError:
             spec.path,
             "connect to the network, or set path to a local folder or to bundled:smollm2-135m-instruct",
         )
-    first = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
-    return UserError(f"this model cannot be loaded: {first}", spec.path, "see that the folder is a complete checkpoint")
+    first = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__).rstrip(" .:")
+    return UserError(
+        f"{part} of this model cannot be loaded: {first}", spec.path, "see that it is a complete checkpoint"
+    )
