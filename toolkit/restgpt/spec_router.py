@@ -102,7 +102,7 @@ class Router(Generic[Target]):
             return None
         verb = method.strip(_DECORATION).upper()
         bare = url_or_path.strip(_DECORATION)
-        for text in dict.fromkeys((bare, bare.rstrip(_DECORATION + ".,;:!)"))):
+        for text in dict.fromkeys((bare.rstrip(_DECORATION + ".,;:!)"), bare)):
             for path in self._paths(text):
                 hit = self._match(verb, path)
                 if hit:

@@ -1,0 +1,142 @@
+"""Checks a value against an OpenAPI schema, leniently in what it understands and strictly in what it says.
+
+Only what a caller can get wrong and we can be sure of: types, enums, bounds, required and unknown properties, items,
+`allOf`/`anyOf`/`oneOf`. `pattern` and `format` are left to the server (a hostile pattern could hang us). References
+are followed lazily, so recursive schemas are fine. Knows nothing of requests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+Resolve = Callable[[Any], Any]
+_MAX_DEPTH = 60
+_PYTHON_TYPES: dict[str, tuple[type, ...]] = {
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+    "array": (list, tuple),
+    "object": (dict,),
+    "null": (type(None),),
+    "file": (str,),
+}
+
+
+def schema_types(schema: Mapping[str, Any]) -> tuple[str, ...]:
+    """The types a resolved schema allows; empty means any. Guessed from its keywords when it states none."""
+    stated = schema.get("type")
+    types = [stated] if isinstance(stated, str) else [each for each in stated or () if isinstance(each, str)]
+    if not types:
+        types = ["object"] if "properties" in schema else ["array"] if "items" in schema else []
+    elif schema.get("nullable") is True and "null" not in types:
+        types.append("null")
+    return tuple(types)
+
+
+def schema_problems(value: Any, schema: Any, resolve: Resolve, at: str = "", depth: int = 0) -> list[str]:
+    """What is wrong with `value`, one line each, naming the place; empty when nothing is. `at` is its name."""
+    schema = resolve(schema)
+    if not isinstance(schema, Mapping) or depth > _MAX_DEPTH:
+        return []
+    name = at or "the value"
+    types = schema_types(schema)
+    if value is None and (not types or "null" in types):
+        return []
+    if types and not any(_is_type(value, each) for each in types):
+        return [f"{name} must be {' or '.join(types)}, not {_shown(value)}"]
+    problems = list(_own_problems(value, schema, name))
+    if isinstance(value, dict):
+        problems += _object_problems(value, schema, resolve, at, depth)
+    elif isinstance(value, (list, tuple)) and "items" in schema:
+        for index, item in enumerate(value):
+            problems += schema_problems(item, schema["items"], resolve, f"{at}[{index}]", depth + 1)
+    return problems + _combined_problems(value, schema, resolve, at, depth)
+
+
+def _is_type(value: Any, kind: str) -> bool:
+    if isinstance(value, bool):
+        return kind == "boolean"
+    if kind == "integer" and isinstance(value, float):
+        return value.is_integer()
+    return kind not in _PYTHON_TYPES or isinstance(value, _PYTHON_TYPES[kind])
+
+
+def _own_problems(value: Any, schema: Mapping[str, Any], name: str) -> Iterator[str]:
+    """Enum, const and bounds of this level."""
+    choices = schema.get("enum")
+    if isinstance(choices, list) and value not in choices:
+        yield f"{name} must be one of {_listed(choices)}, not {_shown(value)}"
+    if "const" in schema and value != schema["const"]:
+        yield f"{name} must be {_shown(schema['const'])}, not {_shown(value)}"
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        low, high = _number(schema, "minimum"), _number(schema, "maximum")
+        if low is not None and value < low:
+            yield f"{name} must be at least {low}, not {value}"
+        if high is not None and value > high:
+            yield f"{name} must be at most {high}, not {value}"
+    sized = {str: ("minLength", "maxLength", "characters"), list: ("minItems", "maxItems", "items")}.get(type(value))
+    if sized:
+        low, high = _number(schema, sized[0]), _number(schema, sized[1])
+        if low is not None and len(value) < low:
+            yield f"{name} must have at least {low} {sized[2]}, not {len(value)}"
+        if high is not None and len(value) > high:
+            yield f"{name} must have at most {high} {sized[2]}, not {len(value)}"
+
+
+def _number(schema: Mapping[str, Any], key: str) -> int | float | None:
+    value = schema.get(key)
+    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def _object_problems(
+    value: dict[str, Any], schema: Mapping[str, Any], resolve: Resolve, at: str, depth: int
+) -> list[str]:
+    properties = schema.get("properties")
+    properties = properties if isinstance(properties, Mapping) else {}
+    problems: list[str] = []
+    required = schema.get("required")
+    for name in required if isinstance(required, list) else ():
+        field = resolve(properties.get(name))
+        if name not in value and not (isinstance(field, Mapping) and field.get("readOnly") is True):
+            problems.append(f"{_join(at, name)} is required")
+    extra = schema.get("additionalProperties", True)
+    for name, item in value.items():
+        if name in properties:
+            problems += schema_problems(item, properties[name], resolve, _join(at, name), depth + 1)
+        elif extra is False and "patternProperties" not in schema:
+            known = f" (known: {_listed(list(properties))})" if properties else ""
+            problems.append(f"{_join(at, name)} is not a known property{known}")
+        elif isinstance(extra, Mapping):
+            problems += schema_problems(item, extra, resolve, _join(at, name), depth + 1)
+    return problems
+
+
+def _combined_problems(value: Any, schema: Mapping[str, Any], resolve: Resolve, at: str, depth: int) -> list[str]:
+    """`allOf` adds up; of `anyOf` and `oneOf` at least one must fit (which one is the server's business)."""
+    problems: list[str] = []
+    every = schema.get("allOf")
+    for part in every if isinstance(every, list) else ():
+        problems += schema_problems(value, part, resolve, at, depth + 1)
+    for key in ("anyOf", "oneOf"):
+        options = schema.get(key)
+        if isinstance(options, list) and options:
+            tried = [schema_problems(value, option, resolve, at, depth + 1) for option in options[:32]]
+            if all(tried):
+                problems += min(tried, key=len)
+    return problems
+
+
+def _join(at: str, name: str) -> str:
+    return f"{at}.{name}" if at else name
+
+
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def _listed(values: list[Any]) -> str:
+    shown = ", ".join(str(value) for value in values[:12])
+    return f"{shown}, ..." if len(values) > 12 else shown
