@@ -177,8 +177,8 @@ def test_connections_are_reused_and_cookies_dropped(client: HttpClient) -> None:
 @pytest.mark.parametrize(
     "host",
     ["127.0.0.1", "localhost", "[::1]", "2130706433", "0x7f.1", "0.0.0.0", "10.0.0.1", "192.168.1.1",
-     "172.16.0.1", "169.254.169.254", "[fe80::1]", "[fd00::1]", "[::ffff:127.0.0.1]", "[64:ff9b::7f00:1]", "[2002:7f00:1::]",
-     "224.0.0.1"],
+     "172.16.0.1", "169.254.169.254", "[fe80::1]", "[fd00::1]", "[::ffff:127.0.0.1]", "[64:ff9b::7f00:1]",
+     "[2002:7f00:1::]",     "224.0.0.1"],
 )  # fmt: skip
 def test_private_addresses_are_refused(host: str) -> None:
     client = HttpClient(HttpSettings(seconds=5.0))

@@ -24,11 +24,7 @@ class BackgroundLoop:
 
     def run(self, work: Coroutine[Any, Any, T], seconds: float | None = None) -> T:
         """Run `work` on the loop and wait for it; `TimeoutError` and cancellation of the work after `seconds`."""
-        bounded = asyncio.wait_for(work, seconds)
-        try:
-            return asyncio.run_coroutine_threadsafe(bounded, self.loop).result()
-        except asyncio.TimeoutError as error:
-            raise TimeoutError(*error.args) from None
+        return asyncio.run_coroutine_threadsafe(asyncio.wait_for(work, seconds), self.loop).result()
 
 
 @functools.cache

@@ -87,7 +87,7 @@ class HttpClient:
         async with self._turn:
             try:
                 return await asyncio.wait_for(self._attempts(request), self.settings.seconds)
-            except (asyncio.TimeoutError, httpcore2.TimeoutException):
+            except (TimeoutError, httpcore2.TimeoutException):
                 return Outcome("timeout", f"no answer within {self.settings.seconds:g} s")
             except AddressRefused as refusal:
                 return Outcome("refused", reason(str(refusal)))
@@ -194,9 +194,7 @@ def endpoint(name: str, url: str, client: HttpClient) -> Endpoint:
     except httpx2.InvalidURL as error:
         raise UserError(f"not a URL: {error}", where, "write it like https://example.com/api") from None
     if parsed.scheme not in {"http", "https"} or not parsed.host or parsed.userinfo or (parsed.port or 1) > 65_535:
-        raise UserError(
-            f"{url!r} cannot be called", where, "use http or https, a host, a port up to 65535 and no password"
-        )
+        raise UserError(f"{url!r} cannot be called", where, "use http or https, a valid host and port, no password")
     return Endpoint(name, url, client, _secret_header(parsed, client.settings, where))
 
 
