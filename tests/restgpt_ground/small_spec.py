@@ -21,7 +21,9 @@ def document(server: str = "http://api.test/v1") -> dict[str, Any]:
                        "kind": {"enum": ["book", "map"]}, "id": {"type": "integer", "readOnly": True},
                        "parent": {"$ref": "#/components/schemas/Item"}},
     }  # fmt: skip
-    ok = {"200": {"description": "ok", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Item"}}}}}
+    ok = {
+        "200": {"description": "ok", "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Item"}}}}
+    }
     return {
         "openapi": "3.0.3",
         "info": {"title": "Items", "version": "1"},
@@ -33,7 +35,8 @@ def document(server: str = "http://api.test/v1") -> dict[str, Any]:
                     "summary": "List items.",
                     "parameters": [
                         {"name": "limit", "in": "query", "schema": {"type": "integer", "minimum": 1, "maximum": 50}},
-                        {"name": "kind", "in": "query", "schema": {"type": "array", "items": {"enum": ["book", "map"]}}},
+                        {"name": "kind", "in": "query",
+                         "schema": {"type": "array", "items": {"enum": ["book", "map"]}}},
                         {"name": "fields", "in": "query", "style": "form", "explode": False,
                          "schema": {"type": "array", "items": {"type": "string"}}},
                         {"name": "q", "in": "query", "required": True, "schema": {"type": "string"}},
@@ -54,7 +57,7 @@ def document(server: str = "http://api.test/v1") -> dict[str, Any]:
                 "delete": {"responses": {"204": {"description": "gone"}}},
             },
             "/files/{name}.csv": {
-                "get": {"responses": {"200": {"description": "a table", "content": {"text/csv": {"schema": {"type": "string"}}}}}}
+                "get": {"responses": {"200": {"description": "", "content": {"text/csv": {"schema": {"type": "string"}}}}}}
             },
         },
         "components": {"schemas": {"Item": item}, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
@@ -70,7 +73,7 @@ Answerer = Callable[[socket.socket, bytes], None]
 
 @contextlib.contextmanager
 def raw_server(answer: Answerer) -> Iterator[tuple[str, list[bytes]]]:
-    """A server on this machine that gives each connection (and the request's bytes) to `answer`; yields URL, requests."""
+    """A local server that gives each connection (and the bytes of its request) to `answer`; yields URL and requests."""
     listener = socket.create_server(("127.0.0.1", 0))
     requests: list[bytes] = []
     stop = threading.Event()

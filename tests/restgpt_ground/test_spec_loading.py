@@ -31,7 +31,7 @@ OLD = {
                 "responses": {"200": {"description": "ok", "schema": {"$ref": "#/definitions/Pet"}}},
             },
             "post": {
-                "parameters": [{"name": "pet", "in": "body", "required": True, "schema": {"$ref": "#/definitions/Pet"}}],
+                "parameters": [{"name": "it", "in": "body", "required": True, "schema": {"$ref": "#/definitions/Pet"}}],
                 "responses": {"201": {"description": "made"}},
             },
             "put": {
@@ -41,7 +41,9 @@ OLD = {
             },
         }
     },
-    "definitions": {"Pet": {"type": "object", "properties": {"friends": {"type": "array", "items": {"$ref": "#/definitions/Pet"}}}}},
+    "definitions": {
+        "Pet": {"type": "object", "properties": {"friends": {"type": "array", "items": {"$ref": "#/definitions/Pet"}}}}
+    },
 }  # fmt: skip
 
 
@@ -91,12 +93,16 @@ def test_openapi_31_features() -> None:
             "components": {
                 "pathItems": {
                     "A": {
-                        "parameters": [{"name": "x", "in": "path", "required": True, "schema": {"type": ["string", "null"]}}],
+                        "parameters": [
+                            {"name": "x", "in": "path", "required": True, "schema": {"type": ["string", "null"]}}
+                        ],
                         "get": {"responses": {"2XX": {"$ref": "#/components/responses/Fine"}}},
                         "trace": {"responses": {"default": {"description": ""}}},
                     }
                 },
-                "responses": {"Fine": {"description": "", "content": {"application/hal+json": {"schema": {"const": 1}}}}},
+                "responses": {
+                    "Fine": {"description": "", "content": {"application/hal+json": {"schema": {"const": 1}}}}
+                },
             },
         }
     )
@@ -148,7 +154,9 @@ def test_restbench_descriptions_load_with_their_known_faults(shared_data: Path) 
     assert credits and [each.name for each in credits.of_place("path")] == ["movie_id"]
     spotify = load_spec(shared_data / "restbench" / "spotify_oas.json")
     assert len(spotify.endpoints) == 40
-    count = {word: sum(f"{word} was" in note for note in spotify.repairs) for word in ("required", "additionalProperties")}
+    count = {
+        word: sum(f"{word} was" in note for note in spotify.repairs) for word in ("required", "additionalProperties")
+    }
     assert count == {"required": 49, "additionalProperties": 13}
     assert sum("imum was" in note for note in spotify.repairs) == 48
     playlist = spotify.match("POST", "/users/{user_id}/playlists")
@@ -196,15 +204,15 @@ def test_faults_are_mended_and_named() -> None:
     assert [(each.name, each.place) for each in endpoint.parameters] == [("n", "query"), ("x", "path")]
     assert endpoint.parameters[0].schema["enum"] == [4]
     notes = "\n".join(spec.repairs)
-    for part in ("required was 'true'", "type was 'int'", "maximum was '9'", "enum was 4", "is there twice", "without a name",
-                 "'stranger' is not in the path", "'x' is not described", "POST /a/{x}: not a mapping",
+    for part in ("required was 'true'", "type was 'int'", "maximum was '9'", "enum was 4", "is there twice",
+                 "without a name", "'stranger' is not in the path", "'x' is not described", "POST /a/{x}: not a mapping",
                  "path /b: not a mapping", "no responses", "'/relative'", "read as '/a/{x}'"):  # fmt: skip
         assert part in notes, part
 
 
 def test_a_property_may_be_named_like_a_keyword() -> None:
-    schema = {"type": "object", "properties": {"required": {"type": "string"}, "maximum": {"type": "string"},
-                                               "default": {"type": "int"}}, "example": {"required": "true"}}  # fmt: skip
+    properties = {"required": {"type": "string"}, "maximum": {"type": "string"}, "default": {"type": "int"}}
+    schema = {"type": "object", "properties": properties, "example": {"required": "true"}}
     responses = {"200": {"description": "", "content": {"application/json": {"schema": schema}}}}
     spec = spec_from_document({"openapi": "3.0.0", "paths": {"/a": {"get": {"responses": responses}}}})
     success = spec.endpoints[0].success
@@ -285,8 +293,8 @@ def test_from_a_url_with_relative_servers() -> None:
 
 
 def test_from_a_url_that_fails() -> None:
-    with raw_server(whole(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")) as (url, _):
-        with pytest.raises(UserError, match="404"):
-            load_spec(url)
+    missing = whole(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+    with raw_server(missing) as (url, _), pytest.raises(UserError, match="404"):
+        load_spec(url)
     with pytest.raises(UserError, match="cannot be fetched"):
         load_spec("http://127.0.0.1:9/none")

@@ -12,6 +12,7 @@ from typing import Any
 
 Resolve = Callable[[Any], Any]
 _MAX_DEPTH = 60
+_MOST_STEPS = 20_000
 _PYTHON_TYPES: dict[str, tuple[type, ...]] = {
     "string": (str,),
     "integer": (int,),
@@ -35,24 +36,12 @@ def schema_types(schema: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(types)
 
 
-def schema_problems(value: Any, schema: Any, resolve: Resolve, at: str = "", depth: int = 0) -> list[str]:
-    """What is wrong with `value`, one line each, naming the place; empty when nothing is. `at` is its name."""
-    schema = resolve(schema)
-    if not isinstance(schema, Mapping) or depth > _MAX_DEPTH:
-        return []
-    name = at or "the value"
-    types = schema_types(schema)
-    if value is None and (not types or "null" in types):
-        return []
-    if types and not any(_is_type(value, each) for each in types):
-        return [f"{name} must be {' or '.join(types)}, not {_shown(value)}"]
-    problems = list(_own_problems(value, schema, name))
-    if isinstance(value, dict):
-        problems += _object_problems(value, schema, resolve, at, depth)
-    elif isinstance(value, (list, tuple)) and "items" in schema:
-        for index, item in enumerate(value):
-            problems += schema_problems(item, schema["items"], resolve, f"{at}[{index}]", depth + 1)
-    return problems + _combined_problems(value, schema, resolve, at, depth)
+def schema_problems(value: Any, schema: Any, resolve: Resolve, at: str = "") -> list[str]:
+    """What is wrong with `value`, one line each, naming the place; empty when nothing is. `at` is its name.
+
+    A schema so entangled that checking would not end is checked as far as 20,000 steps go.
+    """
+    return _Check(resolve).problems(value, schema, at, 0)
 
 
 def _is_type(value: Any, kind: str) -> bool:
@@ -90,42 +79,65 @@ def _number(schema: Mapping[str, Any], key: str) -> int | float | None:
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
-def _object_problems(
-    value: dict[str, Any], schema: Mapping[str, Any], resolve: Resolve, at: str, depth: int
-) -> list[str]:
-    properties = schema.get("properties")
-    properties = properties if isinstance(properties, Mapping) else {}
-    problems: list[str] = []
-    required = schema.get("required")
-    for name in required if isinstance(required, list) else ():
-        field = resolve(properties.get(name))
-        if name not in value and not (isinstance(field, Mapping) and field.get("readOnly") is True):
-            problems.append(f"{_join(at, name)} is required")
-    extra = schema.get("additionalProperties", True)
-    for name, item in value.items():
-        if name in properties:
-            problems += schema_problems(item, properties[name], resolve, _join(at, name), depth + 1)
-        elif extra is False and "patternProperties" not in schema:
-            known = f" (known: {_listed(list(properties))})" if properties else ""
-            problems.append(f"{_join(at, name)} is not a known property{known}")
-        elif isinstance(extra, Mapping):
-            problems += schema_problems(item, extra, resolve, _join(at, name), depth + 1)
-    return problems
+class _Check:
+    """One bounded walk over a value and its schema."""
 
+    def __init__(self, resolve: Resolve) -> None:
+        self._resolve = resolve
+        self._left = _MOST_STEPS
 
-def _combined_problems(value: Any, schema: Mapping[str, Any], resolve: Resolve, at: str, depth: int) -> list[str]:
-    """`allOf` adds up; of `anyOf` and `oneOf` at least one must fit (which one is the server's business)."""
-    problems: list[str] = []
-    every = schema.get("allOf")
-    for part in every if isinstance(every, list) else ():
-        problems += schema_problems(value, part, resolve, at, depth + 1)
-    for key in ("anyOf", "oneOf"):
-        options = schema.get(key)
-        if isinstance(options, list) and options:
-            tried = [schema_problems(value, option, resolve, at, depth + 1) for option in options[:32]]
-            if all(tried):
-                problems += min(tried, key=len)
-    return problems
+    def problems(self, value: Any, schema: Any, at: str, depth: int) -> list[str]:
+        schema = self._resolve(schema)
+        self._left -= 1
+        if not isinstance(schema, Mapping) or depth > _MAX_DEPTH or self._left < 0:
+            return []
+        name = at or "the value"
+        types = schema_types(schema)
+        if value is None and (not types or "null" in types):
+            return []
+        if types and not any(_is_type(value, each) for each in types):
+            return [f"{name} must be {' or '.join(types)}, not {_shown(value)}"]
+        problems = list(_own_problems(value, schema, name))
+        if isinstance(value, dict):
+            problems += self._of_object(value, schema, at, depth)
+        elif isinstance(value, (list, tuple)) and "items" in schema:
+            for index, item in enumerate(value):
+                problems += self.problems(item, schema["items"], f"{at}[{index}]", depth + 1)
+        return problems + self._of_combination(value, schema, at, depth)
+
+    def _of_object(self, value: dict[str, Any], schema: Mapping[str, Any], at: str, depth: int) -> list[str]:
+        properties = schema.get("properties")
+        properties = properties if isinstance(properties, Mapping) else {}
+        problems: list[str] = []
+        required = schema.get("required")
+        for name in required if isinstance(required, list) else ():
+            field = self._resolve(properties.get(name))
+            if name not in value and not (isinstance(field, Mapping) and field.get("readOnly") is True):
+                problems.append(f"{_join(at, name)} is required")
+        extra = schema.get("additionalProperties", True)
+        for name, item in value.items():
+            if name in properties:
+                problems += self.problems(item, properties[name], _join(at, name), depth + 1)
+            elif extra is False and "patternProperties" not in schema:
+                known = f" (known: {_listed(list(properties))})" if properties else ""
+                problems.append(f"{_join(at, name)} is not a known property{known}")
+            elif isinstance(extra, Mapping):
+                problems += self.problems(item, extra, _join(at, name), depth + 1)
+        return problems
+
+    def _of_combination(self, value: Any, schema: Mapping[str, Any], at: str, depth: int) -> list[str]:
+        """`allOf` adds up; of `anyOf` and `oneOf` at least one must fit (which one is the server's business)."""
+        problems: list[str] = []
+        every = schema.get("allOf")
+        for part in every if isinstance(every, list) else ():
+            problems += self.problems(value, part, at, depth + 1)
+        for key in ("anyOf", "oneOf"):
+            options = schema.get(key)
+            if isinstance(options, list) and options:
+                tried = [self.problems(value, option, at, depth + 1) for option in options]
+                if all(tried):
+                    problems += min(tried, key=len)
+        return problems
 
 
 def _join(at: str, name: str) -> str:
