@@ -1,6 +1,7 @@
 """What a simulated service is to everything around it: a name and one function that answers a request. `Episode`
 stands between an agent and a service and keeps the HTTP log. World state, reset and inspection belong to the app
-object and are never reachable through `handle`."""
+object and are never reachable through `handle`.
+"""
 
 from __future__ import annotations
 
