@@ -19,19 +19,9 @@ MOVIE_GENRES, TV_GENRES = _WORDS["movie_genres"].split(), _WORDS["tv_genres"].sp
 _VERBS, _THINGS = _WORDS["verbs"].split(), _WORDS["things"].split()
 COUNTRIES = ("US", "GB", "FR", "DE", "JP", "CA", "ES", "IT", "SE", "KR")
 LANGUAGES = {
-    "US": "en", "GB": "en", "CA": "en", "FR": "fr", "DE": "de", "JP": "ja", "ES": "es", "IT": "it", "SE": "sv", "KR": "ko",
-}  # fmt: skip
-    "US": "en",
-    "GB": "en",
-    "CA": "en",
-    "FR": "fr",
-    "DE": "de",
-    "JP": "ja",
-    "ES": "es",
-    "IT": "it",
-    "SE": "sv",
+    "US": "en", "GB": "en", "CA": "en", "FR": "fr", "DE": "de", "JP": "ja", "ES": "es", "IT": "it", "SE": "sv",
     "KR": "ko",
-}
+}  # fmt: skip
 COUNTRY_NAMES = {
     "US": "United States of America", "GB": "United Kingdom", "FR": "France", "DE": "Germany", "JP": "Japan",
     "CA": "Canada", "ES": "Spain", "IT": "Italy", "SE": "Sweden", "KR": "South Korea",
