@@ -196,7 +196,7 @@ def gaps(matrices: Sequence[Json], labels: Json) -> Figure:
     axes.grid(axis="x", color="#e5e9ef", linewidth=0.8)
     axes.set_axisbelow(True)
     axes.set_xlabel(
-        "seen minus held out, percentage points; 95 % bootstrap over trials (thick), over shot orders (thin)"
+        "seen minus held out, percentage points\nbootstrap 95 %: over trials (thick), over shot orders (thin)"
     )
     return figure
 

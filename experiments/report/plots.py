@@ -6,19 +6,21 @@ Holds the style and the list of figures; each kind of figure is drawn in plot_ki
 
 from __future__ import annotations
 
+import platform
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import matplotlib
+import numpy
+import PIL
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from experiments.report import plot_kinds
 
 Json = Mapping[str, Any]
-VERSION = matplotlib.__version__
 DEFAULTS: dict[Any, Any] = {**matplotlib.rcParamsDefault, "backend": "Agg"}
 STYLE: dict[Any, Any] = {
     "font.family": ["DejaVu Sans"],
@@ -42,6 +44,12 @@ STYLE: dict[Any, Any] = {
     "text.parse_math": False,
     "path.simplify": False,
 }
+
+
+def environment() -> str:
+    """What decides the bytes of a figure, beside the summary: library versions and the kind of machine."""
+    versions = f"matplotlib {matplotlib.__version__}, numpy {numpy.__version__}, pillow {PIL.__version__}"
+    return f"{versions}, {platform.system()} {platform.machine()}"
 
 
 def names(summary: Json) -> list[str]:

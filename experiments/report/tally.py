@@ -86,12 +86,13 @@ def called_skill(sample: Sample) -> str:
 
 
 class Tally:
-    """Cells by key in order of first appearance, and what all samples have in common."""
+    """Cells by key in order of first appearance, the prefixes used, and (model, variant, reply tokens) by sample id."""
 
     def __init__(self) -> None:
         self.cells: dict[CellKey, Cell] = {}
         self.samples = 0
         self.prefixes: set[str] = set()
+        self.tokens: dict[str, tuple[str, str, int]] = {}
 
     def add(self, sample: Sample) -> None:
         """Count one sample."""
@@ -112,6 +113,12 @@ class Tally:
         cell.trials[sample["trial"]] = Trial(sample["order"], passed, sample["held_out"], sample["question"])
         self.samples += 1
         self.prefixes.add(sample["prefix"])
+        self.tokens[sample["id"]] = (key.model, key.variant, len(sample["ids"]))
+
+    @property
+    def scorers(self) -> list[str]:
+        """The scorers that gave any verdict, sorted."""
+        return sorted({name for cell in self.cells.values() for name in cell.scored})
 
 
 def tally(samples: Iterable[Sample]) -> Tally:

@@ -1,0 +1,64 @@
+"""A comparison as a terminal table. Formats what compare.py computed and computes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from experiments.report.tables import NOT_RUN, mark, percent
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+Json = Mapping[str, Any]
+EXPECTATION = "If both were exact repeats, somewhat fewer than 95 % would: the other side varies by chance too."
+
+
+def comparison_table(result: Json) -> RenderableType:
+    """All comparisons for a rich console, each followed by its verdict."""
+    from rich.console import Group
+    from rich.text import Text
+
+    parts: list[RenderableType] = []
+    for comparison in result["comparisons"]:
+        parts += [_table(comparison), Text(f"{comparison['verdict']}.", style="bold"), Text(EXPECTATION, style="dim")]
+        rho = comparison["spearman"]
+        agreement = NOT_RUN if rho is None else f"{rho:.2f}"
+        parts.append(Text(f"{comparison['differing']} cells differ at adjusted p <= 0.05; Spearman {agreement}.\n"))
+        if comparison["stand_in"]:
+            name = f"{comparison['model']} {comparison['variant']}"
+            parts.append(Text(f"Note: {name} stands in for another model or variant; this is no reproduction.\n"))
+    return Group(*parts)
+
+
+def _table(comparison: Json) -> RenderableType:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(title=Text(f"{comparison['model']} {comparison['variant']}  against  {comparison['other']}"))
+    for name in ("skill", "shots"):
+        table.add_column(name)
+    for name in ("ours", "theirs", "difference [95 %]", "test", "adjusted p", "inside"):
+        table.add_column(name, justify="right")
+    for cell in comparison["cells"]:
+        table.add_row(*map(Text, _row(cell)), style="" if cell["inside"] else "yellow")
+    return table
+
+
+def _row(cell: Json) -> list[str]:
+    (k1, n1), (k2, n2) = cell["ours"], cell["theirs"]
+    q = cell["p_adjusted"]
+    difference = NOT_RUN
+    if cell["difference"] is not None:
+        low, high = cell["interval"]
+        difference = f"{100 * cell['difference']:+.1f} [{percent(low)}, {percent(high)}]"
+    return [
+        f"{cell['skill']}{mark(cell)}",
+        str(cell["shots"]),
+        f"{percent(k1 / n1)} {k1}/{n1}",
+        f"{percent(k2 / n2)} {k2}/{n2}",
+        difference,
+        cell["test"] or NOT_RUN,
+        NOT_RUN if q is None else "<.0001" if q < 1e-4 else f"{q:.4f}",
+        "yes" if cell["inside"] else "no",
+    ]
