@@ -24,7 +24,7 @@ fi
 echo "setup: installing heldout-toolkit[$extras] and its pinned dependencies into .venv (torch is the largest;"
 echo "setup: a few minutes on a normal connection, nothing is compiled)"
 quiet=()
-[[ -t 1 ]] || quiet=(--quiet)
+[[ -t 1 ]] || quiet=(-qq)  # errors only
 export PIP_DISABLE_PIP_VERSION_CHECK=1
 .venv/bin/python -m pip install "${quiet[@]}" --only-binary :all: -c constraints.txt -e ".[$extras]"
 rm -f .venv/set-up-*
