@@ -152,7 +152,7 @@ def test_a_hundred_thousand_random_strings(first_only: bool) -> None:
 
 
 def held_bytes(scanner: Scanner) -> int:
-    return sum(len(value) for value in vars(scanner._reader).values() if isinstance(value, bytes | bytearray))
+    return sum(len(value) for value in vars(scanner._search).values() if isinstance(value, bytes | bytearray))
 
 
 @pytest.mark.parametrize("first_only", [False, True])

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import string
 
-from toolkit.calls.scanner import MAX_ARGUMENTS, MAX_NAME, Call
+from toolkit.calls.arguments import from_object
+from toolkit.calls.scanner import MAX_ARGUMENTS, MAX_BLANKS, MAX_NAME, Call
 from toolkit.calls.syntax import Syntax
 
 FIRST = string.ascii_letters + "_"
 LETTERS = FIRST + string.digits + ".-"
+JSON_BLANKS = " \t\r\n"
 
 
 def find_call(text: str | bytes, syntax: Syntax, first_only: bool = False) -> Call | None:
@@ -23,33 +25,56 @@ def find_call(text: str | bytes, syntax: Syntax, first_only: bool = False) -> Ca
         return _first_only(stream, syntax)
     at = 0
     while at < len(stream):
-        header = _header(stream, at, syntax)
-        if header is None:
+        found = _header(stream, at, syntax)
+        if found is None:
             at += 1
             continue
-        name, begin = header
-        end, closed = _arguments(stream, begin, syntax)
-        if closed:
-            return Call(_text(name), _text(stream[begin:end]), at, end + 1)
-        at = end
+        name, begin = found
+        end, closed = ENDS[syntax.arguments](stream, begin, syntax)
+        call = _call(name, stream[begin:end], at, end, syntax) if closed else None
+        if call is not None:
+            return call
+        at = end + closed
     return None
 
 
+def _call(name: str, body: str, start: int, end: int, syntax: Syntax) -> Call | None:
+    if syntax.arguments != "json":
+        return Call(name, _text(body), start, end + 1)
+    parts = from_object(syntax, name or None, "{" + _text(body) + "}")
+    return None if parts is None else Call(*parts, start, end + 1)
+
+
 def _header(stream: str, at: int, syntax: Syntax) -> tuple[str, int] | None:
-    """Name and start of the arguments when `opener NAME args_open` stands at `at`."""
-    if not stream.startswith(syntax.opener, at):
+    """Name ("" when it is in the object) and start of the arguments when a header stands at `at`."""
+    opener, args_open = syntax.opener.rstrip(syntax.blanks), syntax.args_open.rstrip(syntax.blanks)
+    if not stream.startswith(opener, at):
         return None
-    begin = at + len(syntax.opener)
-    end = begin
+    at = _skip(stream, at + len(opener), syntax.blanks)
+    if syntax.name_in == "json":
+        quote = _skip(stream, at + 1, JSON_BLANKS)
+        return ("", at + 1) if stream[at : at + 1] == "{" and stream[quote : quote + 1] == '"' else None
+    end = at
     while end < len(stream) and stream[end] in LETTERS:
         end += 1
-    name = stream[begin:end]
-    if not name or name[0] not in FIRST or len(name) > MAX_NAME or not stream.startswith(syntax.args_open, end):
+    name, end = stream[at:end], _skip(stream, end, syntax.blanks)
+    if not name or name[0] not in FIRST or len(name) > MAX_NAME or not stream.startswith(args_open, end):
         return None
-    return name, end + len(syntax.args_open)
+    end += len(args_open)
+    if syntax.arguments != "json":
+        return name, end
+    end = _skip(stream, end, syntax.blanks)
+    return (name, end + 1) if stream[end : end + 1] == "{" else None
 
 
-def _arguments(stream: str, begin: int, syntax: Syntax) -> tuple[int, bool]:
+def _skip(stream: str, at: int, blanks: str) -> int:
+    end = at
+    while end < len(stream) and stream[end] in blanks and end - at < MAX_BLANKS:
+        end += 1
+    return end
+
+
+def _balanced(stream: str, begin: int, syntax: Syntax) -> tuple[int, bool]:
     """Where the arguments end, and whether by their closing mark (else by newline, cap or end of text)."""
     depth, quote, at = 1, "", begin
     while at < len(stream):
@@ -69,6 +94,34 @@ def _arguments(stream: str, begin: int, syntax: Syntax) -> tuple[int, bool]:
             depth += (char == syntax.args_open[-1]) - (char == syntax.args_close)
         at += 1
     return at, False
+
+
+def _line(stream: str, begin: int, syntax: Syntax) -> tuple[int, bool]:
+    """The next closing mark, if it is within the cap."""
+    end = stream.find(syntax.args_close, begin, begin + MAX_ARGUMENTS + 1)
+    return (end, True) if end >= 0 else (min(begin + MAX_ARGUMENTS, len(stream)), False)
+
+
+def _json(stream: str, begin: int, syntax: Syntax) -> tuple[int, bool]:
+    """The brace that closes the object."""
+    depth, quoted, at = 1, False, begin
+    while at < len(stream):
+        char = stream[at]
+        if char == "}" and depth == 1 and not quoted:
+            return at, True
+        if at - begin == MAX_ARGUMENTS or (quoted and char == "\n"):
+            return at, False
+        if quoted and char == "\\" and at + 1 - begin < MAX_ARGUMENTS:
+            at += 1
+        elif char == '"':
+            quoted = not quoted
+        elif not quoted:
+            depth += (char == "{") - (char == "}")
+        at += 1
+    return at, False
+
+
+ENDS = {"balanced": _balanced, "line": _line, "json": _json}
 
 
 def _is_word(char: str) -> bool:

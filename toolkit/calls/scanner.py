@@ -4,11 +4,12 @@ The scanner is fed whatever a token happens to hold: half a character, the end o
 It keeps only the open candidate, so memory is bounded by the caps below and time is linear in the bytes fed. It knows
 nothing of tokens, models or tools. `toolkit.calls.find` says the same thing once more, over a whole text, as an oracle.
 
-Rules of the balanced scanner: a header is `opener NAME args_open` with nothing else in between, so of `[1] [MATH(` the
-last opener counts. Arguments run to the matching `args_close`; parentheses inside quoted strings ('...' or "...", with
+A header is `opener NAME args_open` with nothing but the syntax's blanks in between, so of `[1] [MATH(` the last opener
+counts. Balanced arguments run to the matching `args_close`; parentheses inside quoted strings ('...' or "...", with
 backslash escapes) do not count. A quote mark right after a letter or digit is an apostrophe or an inch mark, not the
 start of a string. A newline, or more than `MAX_ARGUMENTS` bytes, ends the candidate, and the search goes on from there:
-a string that never closes hides a call for the rest of its line at most.
+a string that never closes hides a call for the rest of its line at most. JSON arguments are one object, found by its
+braces; an object that does not parse, or names no API, is passed over.
 """
 
 from __future__ import annotations
@@ -16,13 +17,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from toolkit.calls.arguments import READERS, Reader, Step, from_object
 from toolkit.calls.syntax import Syntax
 
 MAX_NAME = 64
 MAX_ARGUMENTS = 4096
-NEWLINE, BACKSLASH = ord("\n"), ord("\\")
-QUOTES = frozenset(b"'\"")
-WORD = frozenset(byte for byte in range(256) if byte >= 0x80 or chr(byte).isalnum() or byte == ord("_"))
+MAX_BLANKS = 8
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,8 @@ class Call:
     """A call as the model wrote it.
 
     `start` and `end` are byte offsets since the last reset: `start` is the opener, `end` is just past the mark that
-    closes the arguments. `name` and `arguments` are stripped text (invalid UTF-8 becomes U+FFFD).
+    closes the arguments. `name` and `arguments` are stripped text (invalid UTF-8 becomes U+FFFD); of a JSON object that
+    holds one string, `arguments` is this string (see `toolkit.calls.arguments.from_object`).
     """
 
     name: str
@@ -43,12 +44,12 @@ class Scanner:
     """Incremental scanner of one row.
 
     `first_only` is the published protocol (operator transfer, section 4, faults F2 and F3): only the first `[`, `(` and
-    `)` of the stream count, in this order, or there is no call until `reset`. A newline ends its segment.
+    `)` of the stream count, in this order, or there is no call until `reset`. A newline ends its segment. It needs a
+    syntax with balanced arguments.
     """
 
     def __init__(self, syntax: Syntax, first_only: bool = False) -> None:
-        self._syntax = syntax
-        self._reader: _Balanced | _FirstOnly = _FirstOnly(syntax) if first_only else _Balanced(syntax)
+        self._search: _Marked | _FirstOnly = _FirstOnly(syntax) if first_only else _Marked(syntax)
         self._hit = False
 
     def feed(self, data: bytes) -> Call | None:
@@ -59,25 +60,23 @@ class Scanner:
         """
         if self._hit:
             raise RuntimeError("this scanner has found a call; reset it before feeding more")
-        call = self._reader.feed(data)
+        call = self._search.feed(data)
         self._hit = call is not None
         return call
 
     def reset(self) -> None:
         """Forget everything; the next byte has offset 0."""
-        self._reader.reset()
+        self._search.reset()
         self._hit = False
 
 
-class _Balanced:
+class _Marked:
     """Header by regular expression over a short tail, arguments byte by byte."""
 
     def __init__(self, syntax: Syntax) -> None:
-        opener, args_open = syntax.opener.encode(), syntax.args_open.encode()
-        name = rb"([A-Za-z_][A-Za-z0-9_.-]{0,%d})" % (MAX_NAME - 1)
-        self._header = re.compile(re.escape(opener) + name + re.escape(args_open))
-        self._tail_size = len(opener) + MAX_NAME + len(args_open) - 1
-        self._open, self._close = ord(syntax.args_open[-1]), ord(syntax.args_close)
+        self._syntax = syntax
+        self._header = header(syntax)
+        self._tail_size = len(syntax.opener.encode()) + MAX_NAME + len(syntax.args_open.encode()) + 3 * MAX_BLANKS + 1
         self.reset()
 
     def reset(self) -> None:
@@ -87,65 +86,69 @@ class _Balanced:
 
     def _drop(self) -> None:
         """No candidate is open."""
+        self._reader: Reader | None = None
         self._name: bytes | None = None
-        self._arguments = bytearray()
-        self._start = self._depth = self._quote = 0
-        self._escaped = False
+        self._held = bytearray()
+        self._start = 0
 
     def feed(self, data: bytes) -> Call | None:
+        data, self._tail, self._read = self._tail + data, b"", self._read - len(self._tail)
         at = 0
         while at < len(data):
-            at = self._seek(data, at) if self._name is None else self._read_arguments(data, at)
-            if self._name is not None and self._depth == 0:
-                self._read += at
-                return self._call(self._name)
+            if self._reader is None:
+                at = self._seek(data, at)
+                continue
+            at, closed = self._read_arguments(self._reader, data, at)
+            call = self._call(self._read + at) if closed else None
+            if call is not None:
+                return call
+            if closed:
+                self._drop()
         self._read += len(data)
         return None
 
     def _seek(self, data: bytes, at: int) -> int:
-        """Look for a header in the tail and `data[at:]`; the position up to which data is used."""
-        window = self._tail + data[at:]
-        found = self._header.search(window)
+        """Look for a header in `data[at:]`; the position up to which data is used. What may begin one is kept."""
+        found = self._header.search(data, at)
         if found is None:
-            self._tail = window[-self._tail_size :]
+            self._tail = data[max(at, len(data) - self._tail_size) :]
             return len(data)
-        origin = at - len(self._tail)
-        self._tail = b""
-        self._name = found[1]
-        self._start = self._read + origin + found.start()
-        self._depth = 1
-        return origin + found.end()
+        self._reader = READERS[self._syntax.arguments](self._syntax)
+        self._name = found["name"] if "name" in self._header.groupindex else None
+        self._start = self._read + found.start()
+        return found.end()
 
-    def _read_arguments(self, data: bytes, at: int) -> int:
-        """Read up to the closing mark, or up to the byte that ends the candidate."""
+    def _read_arguments(self, reader: Reader, data: bytes, at: int) -> tuple[int, bool]:
+        """Read up to the closing mark or the byte that ends the candidate: the position, and whether it closed."""
         for position in range(at, len(data)):
-            byte = data[position]
-            if self._depth_after(byte) == 0:
-                return position + 1
-            if byte == NEWLINE or len(self._arguments) == MAX_ARGUMENTS:
+            step = reader.push(data[position])
+            if step is Step.CLOSED:
+                return position + 1, True
+            if step is Step.BROKEN or len(self._held) == MAX_ARGUMENTS:
                 self._drop()
-                return position
-            self._arguments.append(byte)
-        return len(data)
+                return position, False
+            self._held.append(data[position])
+        return len(data), False
 
-    def _depth_after(self, byte: int) -> int:
-        """Update quotes and parentheses for one byte of arguments; the depth it leaves."""
-        if self._escaped:
-            self._escaped = False
-        elif self._quote:
-            self._escaped = byte == BACKSLASH
-            if byte == self._quote:
-                self._quote = 0
-        elif byte in QUOTES and not (self._arguments and self._arguments[-1] in WORD):
-            self._quote = byte
-        elif byte == self._open:
-            self._depth += 1
-        elif byte == self._close:
-            self._depth -= 1
-        return self._depth
+    def _call(self, end: int) -> Call | None:
+        """The call that closed at offset `end`; None when its object does not describe one."""
+        name = None if self._name is None else _text(self._name)
+        text = _text(bytes(self._held))
+        if self._syntax.arguments == "json":
+            parts = from_object(self._syntax, name, f"{{{text}}}")
+            return None if parts is None else Call(*parts, self._start, end)
+        return Call(name or "", text, self._start, end)
 
-    def _call(self, name: bytes) -> Call:
-        return Call(_text(name), _text(bytes(self._arguments)), self._start, self._read)
+
+def header(syntax: Syntax) -> re.Pattern[bytes]:
+    """The pattern of what stands before the arguments; its group `name`, if it has one, is the API's name."""
+    blanks = b"[%s]{0,%d}" % (re.escape(syntax.blanks.encode()), MAX_BLANKS) if syntax.blanks else b""
+    opener, args_open = (re.escape(mark.rstrip(syntax.blanks).encode()) for mark in (syntax.opener, syntax.args_open))
+    if syntax.name_in == "json":
+        return re.compile(opener + blanks + rb"\{(?=[ \t\r\n]{0,%d}\")" % MAX_BLANKS)
+    name = rb"(?P<name>[A-Za-z_][A-Za-z0-9_.-]{0,%d})" % (MAX_NAME - 1)
+    pattern = opener + blanks + name + blanks + args_open
+    return re.compile(pattern + blanks + rb"\{" if syntax.arguments == "json" else pattern)
 
 
 class _FirstOnly:
