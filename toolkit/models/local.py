@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import count
 
 from jinja2 import TemplateError
-from transformers import PreTrainedModel, PreTrainedTokenizerFast
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from toolkit.calls.syntax import ARROW
 from toolkit.decoding.interceptor import Interceptor
@@ -36,7 +36,7 @@ class LocalModel:
     """`complete` decodes greedily; the same prompts give the same texts."""
 
     def __init__(
-        self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, name: str, context: int | None = None
+        self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, name: str, context: int | None = None
     ) -> None:
         self.name = name
         self.context = context or int(model.config.max_position_embeddings)

@@ -16,7 +16,7 @@ import llguidance
 import llguidance.hf
 import llguidance.torch
 import torch
-from transformers import PreTrainedTokenizerFast
+from transformers import PreTrainedTokenizerBase, PreTrainedTokenizerFast
 
 from toolkit.models.completion import Choices, ModelError, Regex, Schema, Shape
 
@@ -26,7 +26,9 @@ _BITS = torch.arange(32, dtype=torch.int32)
 class Grammars:
     """Makes a constraint per request for one tokenizer; the vocabulary is read once (about half a second)."""
 
-    def __init__(self, tokenizer: PreTrainedTokenizerFast, vocabulary: int) -> None:
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, vocabulary: int) -> None:
+        if not isinstance(tokenizer, PreTrainedTokenizerFast):
+            raise ModelError("writing in a fixed shape needs a fast tokenizer, and this model has none")
         self._vocabulary = vocabulary
         size = max(vocabulary, len(tokenizer))
         self._tokenizer = llguidance.hf.from_tokenizer(tokenizer, n_vocab=size)
