@@ -57,7 +57,7 @@ def document(server: str = "http://api.test/v1") -> dict[str, Any]:
                 "delete": {"responses": {"204": {"description": "gone"}}},
             },
             "/files/{name}.csv": {
-                "get": {"responses": {"200": {"description": "", "content": {"text/csv": {"schema": {"type": "string"}}}}}}
+                "get": {"responses": {"200": {"content": {"text/csv": {"schema": {"type": "string"}}}}}}
             },
         },
         "components": {"schemas": {"Item": item}, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},

@@ -53,6 +53,8 @@ def check_code(code: str) -> ast.Module:
         tree = ast.parse(code, "<code>")
     except (RecursionError, MemoryError):
         raise Refused("the code is nested too deeply") from None
+    except UnicodeError:
+        raise Refused("the code holds characters that are not valid text") from None
     own = set(_own_names(tree))
     for node in ast.walk(tree):
         reason = _reason(node, own)
@@ -84,9 +86,12 @@ def _reason(node: ast.AST, own: set[str]) -> str | None:
     if isinstance(node, ast.Import):
         return next((reason for alias in node.names if (reason := _module_reason(alias.name))), None)
     if isinstance(node, ast.ImportFrom):
-        return "relative imports are not available" if node.level else _module_reason(node.module or "")
+        if node.level:
+            return "relative imports are not available"
+        names = [reason for alias in node.names if (reason := _attribute_reason(alias.name))]
+        return _module_reason(node.module or "") or (names[0] if names else None)
     if isinstance(node, ast.Attribute):
-        return _attribute_reason(node)
+        return _attribute_reason(node.attr) or _format_reason(node)
     return None
 
 
@@ -104,11 +109,14 @@ def _module_reason(name: str) -> str | None:
     return None if name in MODULES else f"the module {name!r} is not available (only {', '.join(MODULES)})"
 
 
-def _attribute_reason(node: ast.Attribute) -> str | None:
-    name = node.attr
+def _attribute_reason(name: str) -> str | None:
     if name.startswith("_") or name in _FORBIDDEN_ATTRIBUTES or _FRAME_ATTRIBUTE.match(name):
         return f"the attribute {name!r} is not available here"
-    if name == "format":
+    return None
+
+
+def _format_reason(node: ast.Attribute) -> str | None:
+    if node.attr == "format":
         literal = node.value.value if isinstance(node.value, ast.Constant) else None
         if not isinstance(literal, str) or _reaches_inside(literal):
             return "str.format on a computed text or with attribute fields is not available; use an f-string"

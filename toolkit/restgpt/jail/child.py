@@ -24,6 +24,7 @@ OK, ERROR, REFUSED, MEMORY = 0, 10, 11, 12
 _LONGEST_REASON = 4000
 _FRAMES = 6
 _INTERNAL = ("_strptime", "time")
+_LATE = {"datetime": "_strptime", "collections": "heapq"}  # what these modules import only when first used
 _BUILTINS = """
     abs all any ascii bin bool bytes chr dict divmod enumerate filter float format frozenset hash hex int isinstance
     issubclass iter len list map max min next oct ord pow print range repr reversed round set slice sorted str sum
@@ -63,8 +64,9 @@ def _needed_modules(code: str, allowed: tuple[str, ...]) -> dict[str, Any]:
     for name in allowed:
         if name in code:
             found[name] = importlib.import_module(name)
-    if "datetime" in found:
-        importlib.import_module("_strptime")
+    late = [need for name, need in _LATE.items() if name in found]
+    for name in [*late, *(() if code.isascii() else ("unicodedata",))]:
+        importlib.import_module(name)
     return found
 
 
