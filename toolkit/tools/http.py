@@ -17,7 +17,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 
-import httpcore2
 import httpx2
 
 from toolkit.errors import UserError
@@ -27,16 +26,7 @@ from toolkit.tools.outcome import Outcome, Turn
 from toolkit.tools.toolbox import reason
 
 REFUSED_STATUSES = frozenset({400, 422})
-CONNECTION_ERRORS = (
-    httpcore2.ConnectError,
-    httpcore2.ConnectTimeout,
-    httpcore2.NetworkError,
-    httpcore2.RemoteProtocolError,
-)
-FAILURES = (
-    *(httpcore2.NetworkError, httpcore2.ProtocolError, httpcore2.UnsupportedProtocol),
-    *(httpx2.HTTPError, httpx2.InvalidURL),
-)
+CONNECTION_ERRORS = (httpx2.NetworkError, httpx2.ConnectTimeout, httpx2.RemoteProtocolError)
 MAX_REDIRECTS = 3
 
 
@@ -87,11 +77,11 @@ class HttpClient:
         async with self._turn:
             try:
                 return await asyncio.wait_for(self._attempts(request), self.settings.seconds)
-            except (TimeoutError, httpcore2.TimeoutException):
+            except (TimeoutError, httpx2.TimeoutException):
                 return Outcome("timeout", f"no answer within {self.settings.seconds:g} s")
             except AddressRefused as refusal:
                 return Outcome("refused", reason(str(refusal)))
-            except FAILURES as error:
+            except (httpx2.HTTPError, httpx2.InvalidURL) as error:
                 return Outcome("error", reason(f"{type(error).__name__}: {error}"))
 
     async def _attempts(self, request: httpx2.Request) -> Outcome:
@@ -121,10 +111,8 @@ class HttpClient:
             if following is None or following.method != "POST":  # 301 to 303 would drop the call
                 return response
             await response.aclose()
-            if following.url.host != request.url.host or (request.url.scheme, following.url.scheme) == (
-                "https",
-                "http",
-            ):
+            loses_encryption = request.url.scheme == "https" and following.url.scheme == "http"
+            if following.url.host != request.url.host or loses_encryption:
                 raise AddressRefused(f"the endpoint redirects to another host: {following.url.host}")
             response = await self._client.send(following, stream=True)
         if response.next_request is not None:

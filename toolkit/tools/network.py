@@ -8,19 +8,24 @@ and the connection goes to a checked address, while TLS still verifies the name.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import ipaddress
 import socket
-from collections.abc import AsyncIterable, AsyncIterator, Iterable
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 
 import httpcore2
 import httpx2
 
+WIRE_ERRORS = (
+    *(httpcore2.TimeoutException, httpcore2.NetworkError, httpcore2.ProtocolError),
+    *(httpcore2.ProxyError, httpcore2.UnsupportedProtocol),
+)
 NAT64 = ipaddress.ip_network("64:ff9b::/96")
 KEEPALIVE_SECONDS = 15.0
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
-class AddressRefused(Exception):
+class AddressRefused(httpx2.TransportError):
     """The host has an address that this plugin may not reach."""
 
 
@@ -91,8 +96,18 @@ async def resolve(host: str, port: int) -> list[str]:
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
+@contextlib.contextmanager
+def _errors_of_httpx2() -> Iterator[None]:
+    """httpx2 has an exception of the same name for each of httpcore2's."""
+    try:
+        yield
+    except WIRE_ERRORS as error:
+        mapped: type[httpx2.TransportError] = getattr(httpx2, type(error).__name__)
+        raise mapped(str(error)) from error
+
+
 class GuardedTransport(httpx2.AsyncBaseTransport):
-    """An httpx2 transport over a connection pool that uses the guarded backend. Its errors are those of httpcore2."""
+    """An httpx2 transport over a connection pool that uses the guarded backend."""
 
     def __init__(self, private_hosts: Iterable[str] = (), max_connections: int = 32) -> None:
         self._pool = httpcore2.AsyncConnectionPool(
@@ -107,11 +122,11 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         url = request.url
         target = httpcore2.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
         content = request.stream if isinstance(request.stream, AsyncIterable) else None
-        response = await self._pool.handle_async_request(
-            httpcore2.Request(
-                request.method, target, headers=request.headers.raw, content=content, extensions=request.extensions
-            )
+        wire_request = httpcore2.Request(
+            request.method, target, headers=request.headers.raw, content=content, extensions=request.extensions
         )
+        with _errors_of_httpx2():
+            response = await self._pool.handle_async_request(wire_request)
         return httpx2.Response(
             response.status, headers=response.headers, stream=_Body(response), extensions=response.extensions
         )
@@ -126,8 +141,9 @@ class _Body(httpx2.AsyncByteStream):
         self._response = response
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for part in self._response.aiter_stream():
-            yield part
+        with _errors_of_httpx2():
+            async for part in self._response.aiter_stream():
+                yield part
 
     async def aclose(self) -> None:
         await self._response.aclose()
