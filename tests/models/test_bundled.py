@@ -151,9 +151,11 @@ def gguf(tmp_path: Path) -> Iterator[Path]:
 @pytest.mark.slow
 def test_the_converted_model_equals_the_gguf_file_bit_for_bit(gguf: Path) -> None:
     kept, tokenizer = load(ModelSpec(name="kept", path=f"bundled:{SMOLLM2}", device="cpu"))
-    direct, its_tokenizer = load(ModelSpec(name="gguf", path=str(gguf.parent), gguf_file=gguf.name, device="cpu"))
+    direct, its_tokenizer = load(ModelSpec(name="gguf", path=str(gguf), device="cpu"))
     text = "<Guest> What is 5 * 3?\n<AI> 5 * 3 is [MATH(5 * 3) -> 15] 15.\n<Guest> Où est le 東京?\n<AI>"
     ids = tokenizer.encode(text)
     assert ids == its_tokenizer.encode(text) and tokenizer.decode(ids) == text
     assert torch.equal(kept(torch.tensor([ids])).logits, direct(torch.tensor([ids])).logits)
     assert weights_sha256(kept) == weights_sha256(direct) == SMOLLM2_WEIGHTS
+    direct.save_pretrained(gguf.parent / "saved")
+    assert not hasattr(direct.config, "quantization_config")

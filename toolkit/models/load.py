@@ -15,7 +15,7 @@ from typing import Any, cast
 import torch
 from huggingface_hub import HfApi
 from huggingface_hub.errors import GatedRepoError, HFValidationError, RepositoryNotFoundError, RevisionNotFoundError
-from transformers import AutoModelForCausalLM, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 from toolkit.errors import UserError
 from toolkit.models.bundled import bundled_folder
@@ -32,6 +32,7 @@ class _Source:
     """Where the files are: a folder or hub id, the exact commit (hub only), and whether only the hub cache is left."""
 
     path: str
+    gguf_file: str | None = None
     commit: str | None = None
     cached_only: bool = False
 
@@ -45,13 +46,13 @@ def load(spec: ModelSpec) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     device = pick_device(spec)
     source = _find(spec)
     options: dict[str, Any] = {"revision": source.commit, "local_files_only": source.cached_only}
-    options |= {"gguf_file": spec.gguf_file, "trust_remote_code": False}
+    options |= {"gguf_file": source.gguf_file, "trust_remote_code": False}
     part = "the tokenizer"
     try:
         with quiet() if source.commit is None else nullcontext():  # a download shows its bars
             tokenizer = AutoTokenizer.from_pretrained(source.path, **options)
             part = "the weights"
-            model = _read_weights(spec, source.path, options)
+            model = _read_weights(spec, source, options)
             if spec.device_map is None:
                 model.to(device)
     except torch.OutOfMemoryError as error:
@@ -93,11 +94,11 @@ def _find(spec: ModelSpec) -> _Source:
     folder = Path(spec.path).expanduser()
     if folder.is_dir():
         _check_folder(spec, folder)
-        return _Source(str(folder))
+        return _Source(str(folder), spec.gguf_file)
     if folder.is_file():
-        raise UserError(
-            "this is a file", spec.path, f"set path to its folder and gguf_file to {folder.name!r} if it is a GGUF"
-        )
+        if folder.suffix != ".gguf" or spec.gguf_file is not None:
+            raise UserError("this file is no model", spec.path, "give a model folder, a .gguf file or a hub id")
+        return _Source(str(folder.parent), folder.name)
     if spec.path.startswith((".", "/", "~")) or spec.path.count("/") > 1:
         raise UserError("there is no such model folder", spec.path, "correct the path or give a hub id")
     return _ask_hub(spec)
@@ -134,20 +135,18 @@ def _ask_hub(spec: ModelSpec) -> _Source:
     except (RepositoryNotFoundError, HFValidationError) as error:
         raise UserError("this is neither a folder here nor a model on the hub", spec.path, fix) from error
     except Exception:  # no network, a proxy's answer, offline mode: the copy in the hub's cache may still serve
-        return _Source(spec.path, spec.revision, cached_only=True)
-    return _Source(spec.path, info.sha)
+        return _Source(spec.path, spec.gguf_file, spec.revision, cached_only=True)
+    return _Source(spec.path, spec.gguf_file, info.sha)
 
 
-def _read_weights(spec: ModelSpec, path: str, options: dict[str, Any]) -> Any:
+def _read_weights(spec: ModelSpec, source: _Source, options: dict[str, Any]) -> Any:
     """Read the weights in the spec's dtype; refuse a checkpoint that lacks some, for those would be random numbers."""
     extra: dict[str, Any] = {} if spec.device_map is None else {"device_map": spec.device_map}
-    if spec.gguf_file is not None:
-        from transformers import GgufConfig
-
-        extra["quantization_config"] = GgufConfig(dequantize=True)  # plain tensors: tuning and our attention need them
+    if source.gguf_file is not None:
+        extra["quantization_config"] = GgufConfig(dequantize=True)  # plain tensors: tuning and saving need them
     dtype = "auto" if spec.dtype == "auto" else getattr(torch, spec.dtype)
     factory: Any = AutoModelForCausalLM  # its annotations leave out output_loading_info
-    model, report = factory.from_pretrained(path, dtype=dtype, output_loading_info=True, **options, **extra)
+    model, report = factory.from_pretrained(source.path, dtype=dtype, output_loading_info=True, **options, **extra)
     if missing := sorted(report["missing_keys"]):
         raise UserError(
             f"the checkpoint lacks {len(missing)} of the model's weights ({missing[0]}, ...)",

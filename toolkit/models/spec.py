@@ -17,9 +17,9 @@ BUNDLED = "bundled:"
 class ModelSpec(BaseModel):
     """One model as a configuration names it; frozen, so that it can be a key.
 
-    `path` is a hub id, a local folder, or `bundled:NAME` for a model that comes with the toolkit; `gguf_file` names a
-    GGUF file within the folder or hub repository, as `from_pretrained` takes it. `device` `auto` is the first CUDA
-    device, else the CPU; `device_map` (for instance `auto`) spreads the model over several devices instead.
+    `path` is a hub id, a local folder, a local `.gguf` file, or `bundled:NAME` for a model that comes with the toolkit;
+    `gguf_file` names a GGUF file within the folder or hub repository, as `from_pretrained` takes it. `device` `auto` is
+    the first CUDA device, else the CPU; `device_map` (for instance `auto`) spreads the model over several instead.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
