@@ -77,7 +77,10 @@ def test_a_prompt_without_room_and_an_impossible_shape_are_one_line(model):
 
 def test_chat_templates_put_the_fixed_part_first(model):
     tokenizer = tiny_tokenizer()
-    tokenizer.chat_template = "{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}{% if add_generation_prompt %}<a>{% endif %}"
+    tokenizer.chat_template = (
+        "{% for m in messages %}<{{ m.role }}>{{ m.content }}</>{% endfor %}"
+        "{% if add_generation_prompt %}<a>{% endif %}"
+    )
     chat = LocalModel(tiny_model("llama", len(tokenizer)), tokenizer, "chat")
     assert chat._render(Prompt("Fixed.\n", "rest\n")) == ("<system>Fixed.", "</><user>rest</><a>")
     tokenizer.chat_template = (

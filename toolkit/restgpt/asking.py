@@ -22,7 +22,7 @@ from toolkit.restgpt.budget import Budget
 from toolkit.restgpt.trace import Trace, fingerprint
 
 Answer = TypeVar("Answer")
-LONGEST_ANSWER = 64_000
+LONGEST_ANSWER = 16_000
 SECONDS_PER_QUESTION = 300.0
 _FENCE = re.compile(r"```[a-zA-Z0-9]*[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL)
 
@@ -180,7 +180,7 @@ def read_json(text: str) -> dict[str, Any]:
         except ValueError:
             end = bare.rfind("}")
             value = json_repair.loads(bare[start : end + 1 if end > start else None])
-    except RecursionError:
+    except (RecursionError, ValueError):
         raise Unusable("it is nested too deeply") from None
     if not isinstance(value, dict) or not value:
         raise Unusable("it is not a JSON object")

@@ -7,6 +7,7 @@ result; only limits, a dead model and a dry run end the plan. Knows nothing of p
 from __future__ import annotations
 
 import contextlib
+import json
 from collections.abc import Callable
 
 from toolkit.restgpt.asking import NoAnswer
@@ -21,6 +22,7 @@ from toolkit.restgpt.trace import Trace
 
 Confirm = Callable[[Prepared], bool]
 REPAIRS = 1
+MOST_OF_A_REFUSAL = 300
 # The caller may have got these wrong; the others are nothing it could mend.
 _MENDABLE = {"client_error"}
 
@@ -103,7 +105,11 @@ class Executor:
 
 
 def describe_failure(exchange: Exchange) -> str:
-    """What went wrong with a call, in one line for the model and the user."""
-    status = f"status {exchange.status}, " if exchange.status else ""
-    kind = (exchange.error or "").replace("_", " ")
-    return f"{status}{kind}{f' ({exchange.message})' if exchange.message else ''}"
+    """What went wrong with a call, in one line for the model and the user, the service's own JSON included."""
+    parts = [] if exchange.status is None else [f"status {exchange.status}"]
+    parts.append((exchange.error or "").replace("_", " "))
+    if exchange.message:
+        parts.append(exchange.message)
+    if exchange.json is not None:
+        parts.append(json.dumps(exchange.json, ensure_ascii=False)[:MOST_OF_A_REFUSAL])
+    return ", ".join(parts)

@@ -28,6 +28,7 @@ DIRECT_SHARE = 0.25
 OUTPUT_TOKENS = 500
 CODE_TOKENS = 700
 LONGEST_QUERY = 500
+SANDBOX = SandboxLimits()
 _READING = {"properties": {"answer": {"type": "string"}}, "required": ["answer"]}
 
 
@@ -40,10 +41,8 @@ class Parser:
         spec: Spec,
         trace: Trace,
         mode: Mode = "code",
-        sandbox: SandboxLimits | None = None,
     ) -> None:
         self._asker, self._spec, self._trace, self._mode = asker, spec, trace, mode
-        self._sandbox = sandbox or SandboxLimits()
 
     def read(self, exchange: Exchange, endpoint: Endpoint, wanted: str) -> str:
         """What the response says about `wanted`, in at most 500 tokens. Raises `NoAnswer` when nothing works."""
@@ -70,12 +69,12 @@ class Parser:
 
         def run(text: str) -> str:
             code = without_fence(text)
-            outcome = run_python(code, data, self._sandbox)
-            output = outcome.output.strip()
+            outcome = run_python(code, data, SANDBOX)
+            output = outcome.stdout.strip()
             self._trace.add(
                 "code", code=code, status=outcome.status, output=output, error=outcome.error, took=outcome.seconds
             )
-            if outcome.status != "ok":
+            if not outcome.ok:
                 raise Unusable(f"the code failed ({outcome.status}): {outcome.error[-800:]}")
             if not output:
                 raise Unusable("the code printed nothing: print the answer, or say in print() that it is not there")
