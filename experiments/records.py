@@ -3,7 +3,7 @@
 This is the one file that documents the format. It knows nothing of what an experiment asks or how it is scored.
 
     run.json          the header, replaced atomically; see `experiments/header.py` for who fills it:
-                      {"format": 1, "experiment", "config": {"typed", "resolved"}, "report": {"title", "axes",
+                      {"format": 1, "experiment", "config": {"path", "typed", "resolved"}, "report": {"title", "axes",
                       "models", "variants", "skills", "deviations"}, "suite", "planned", "models": {name: description},
                       "sessions": [{"started", "command", "commit", "dirty", "packages", "python", "platform"}]}
     samples/*.jsonl   append-only, one `Sample` a line with sorted keys; a batch is written at once and synced

@@ -1,0 +1,1 @@
+"""Held-out transfer: whether a model calls a tool for skills that its prompt does not demonstrate."""

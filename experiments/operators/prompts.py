@@ -1,0 +1,96 @@
+"""Which examples stand before a question and in what order, and the question itself: protocol sections 2, 3 and 7.
+
+`strict` draws a fixed number of orders per set of examples and one question per trial, so that cells are paired;
+`paper` draws both anew for every sample. Everything is a function of the seed and of names. Knows nothing of tokens.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from random import Random
+
+from experiments.base import Item
+from experiments.operators.config import Design, Variant
+from experiments.suites.suite import Exchange, Question, Suite
+from toolkit.calls.syntax import SYNTAXES
+from toolkit.plugins.examples import example_fragment, turn
+from toolkit.plugins.fragment import Fragment
+
+CALL = re.compile(r"\[[A-Za-z_][^\]]*\] ?")
+
+
+def number(*key: object) -> int:
+    """A 63-bit number that depends on nothing but the key."""
+    return int.from_bytes(hashlib.sha256("/".join(map(str, key)).encode()).digest()[:8], "big") >> 1
+
+
+@lru_cache(maxsize=256)
+def shown(exchange: Exchange, syntax: str) -> Fragment:
+    """An example in a syntax; with `none`, the example without its calls."""
+    question, answer = exchange
+    if syntax == "none":
+        return example_fragment(question, CALL.sub("", answer))
+    return example_fragment(question, answer, SYNTAXES[syntax])
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One item made concrete: examples in order, the question, and what identifies and seeds the sample."""
+
+    item: Item
+    parts: tuple[Fragment, ...]
+    order: int
+    held_out: bool
+    question: Question
+    seed: int
+
+    @property
+    def prompt(self) -> str:
+        """What follows the examples: `<Guest> question`, a newline, `<AI>`."""
+        return turn(self.question.text)
+
+
+@dataclass(frozen=True)
+class Prompts:
+    """Makes questions and prompts of one configuration."""
+
+    suite: Suite
+    introduction: tuple[str, ...]
+    design: Design
+    seed: int
+    orders: int
+
+    @cached_property
+    def shots(self) -> tuple[int, ...]:
+        """All numbers of shots that the design has."""
+        most = len(self.introduction)
+        return (most - 1, most) if self.design == "leave-one-out" else tuple(range(most + 1))
+
+    def introduced(self, shots: int, skill: str) -> tuple[str, ...]:
+        """The skills whose examples are shown when `skill` is asked.
+
+        Triangular: the first `shots` of the order of introduction. Leave-one-out: all of it, or all but the asked one.
+        """
+        if self.design == "triangular":
+            return self.introduction[:shots]
+        return tuple(name for name in self.introduction if shots == len(self.introduction) or name != skill)
+
+    def ask(self, item: Item) -> Asked:
+        """The sample's examples, question and seed."""
+        variant = Variant.parse(item.variant)
+        shuffle_key: tuple[object, ...]
+        item_key: tuple[object, ...]
+        names = self.introduced(item.shots, item.skill)
+        exchanges = [*(self.suite.skill(name).example for name in names), *self.suite.controls]
+        if variant.protocol == "paper":
+            order, shuffle_key, item_key = item.trial, ("shuffle", item.id), ("item", item.id)
+        else:
+            order = item.trial % self.orders
+            shuffle_key, item_key = ("order", ",".join(names), order), ("item", f"t{item.trial}")
+        Random(number(self.seed, *shuffle_key)).shuffle(exchanges)
+        parts = tuple(shown(exchange, variant.syntax) for exchange in exchanges)
+        question = self.suite.skill(item.skill).ask(Random(number(self.seed, *item_key)))
+        return Asked(item, parts, order, item.skill not in names, question, number(self.seed, item.id))

@@ -1,0 +1,66 @@
+"""Shows a run's progress: a live bar on a terminal, a line per cell and tenth elsewhere. Knows nothing of results."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Iterable
+from typing import TextIO
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Progress as Bar
+
+from experiments.base import Batch, Item
+
+
+class Progress:
+    """A `Watch` that writes to `stream`; a context manager."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+        self.console = Console(file=stream)
+        self.bar: Bar | None = None
+        self.left: Counter[tuple[str, str, int, str]] = Counter()
+        self.total = self.made = self.done = 0
+        self.started = time.monotonic()
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self.bar is not None:
+            self.bar.stop()
+
+    def begin(self, total: int, done: int, items: Iterable[Item]) -> None:
+        """Start the bar, or say what is to come."""
+        self.total, self.done = total, done
+        self.left = Counter(item.cell for item in items)
+        if done < total:
+            self._say(f"{total} samples, {done} there already; loading the model")
+        if self.console.is_terminal and done < total:
+            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+            self.bar = Bar(*columns, TimeRemainingColumn(), console=self.console)
+            self.task = self.bar.add_task("samples", total=total, completed=done)
+            self.bar.start()
+
+    def answered(self, item_id: str) -> None:
+        """Move the bar; without one, say each tenth."""
+        self.made += 1
+        if self.bar is not None:
+            self.bar.advance(self.task)
+            return
+        there, before = self.done + self.made, self.done + self.made - 1
+        if 10 * there // self.total != 10 * before // self.total:
+            speed = self.made / max(1e-9, time.monotonic() - self.started)
+            self._say(f"{100 * there // self.total:3d} %  {there}/{self.total}  {speed:.1f} per second")
+
+    def saved(self, batch: Batch) -> None:
+        """Say which cells a batch completed."""
+        for item in batch.items:
+            self.left[item.cell] -= 1
+            if self.left[item.cell] == 0 and self.bar is None:
+                self._say(f"cell done: {item.model} {item.variant} N={item.shots} {item.skill}")
+
+    def _say(self, line: str) -> None:
+        print(line, file=self.stream, flush=True)
