@@ -177,16 +177,22 @@ class Endpoint:
 def endpoint(name: str, url: str, client: HttpClient) -> Endpoint:
     """The tool for API `name` at `url`; UserError when the URL or the client's secret cannot be used."""
     where = f"url of {name}"
+    return Endpoint(name, url, client, secret_header(checked_url(url, where), client.settings, where))
+
+
+def checked_url(url: str, where: str) -> httpx2.URL:
+    """The URL of something to call; UserError when it is none."""
     try:
         parsed = httpx2.URL(url)
     except httpx2.InvalidURL as error:
         raise UserError(f"not a URL: {error}", where, "write it like https://example.com/api") from None
     if parsed.scheme not in {"http", "https"} or not parsed.host or parsed.userinfo or (parsed.port or 1) > 65_535:
         raise UserError(f"{url!r} cannot be called", where, "use http or https, a valid host and port, no password")
-    return Endpoint(name, url, client, _secret_header(parsed, client.settings, where))
+    return parsed
 
 
-def _secret_header(url: httpx2.URL, settings: HttpSettings, where: str) -> dict[str, str]:
+def secret_header(url: httpx2.URL, settings: HttpSettings, where: str) -> dict[str, str]:
+    """The Authorization header for `url`, empty without `secret_env`; UserError when it cannot be sent there."""
     if settings.secret_env is None:
         return {}
     secret = os.environ.get(settings.secret_env, "").strip()

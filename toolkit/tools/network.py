@@ -22,6 +22,7 @@ WIRE_ERRORS = (
 )
 NAT64 = ipaddress.ip_network("64:ff9b::/96")
 KEEPALIVE_SECONDS = 15.0
+MAX_BODY = 64 * 2**20  # bytes of one response, whatever its reader allows
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 
@@ -141,8 +142,12 @@ class _Body(httpx2.AsyncByteStream):
         self._response = response
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
         with _errors_of_httpx2():
             async for part in self._response.aiter_stream():
+                size += len(part)
+                if size > MAX_BODY:
+                    raise httpx2.ReadError(f"a response of more than {MAX_BODY} bytes")
                 yield part
 
     async def aclose(self) -> None:
