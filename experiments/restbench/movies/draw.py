@@ -4,15 +4,12 @@ the small draws that every table needs. A counterfactual world has the same firs
 
 from __future__ import annotations
 
-import string
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from random import Random
 
 from experiments.restbench.movies.world import CLOCK, Credit, Image, Rating
-
-_ALPHABET = string.ascii_letters + string.digits
 
 
 @dataclass
@@ -71,7 +68,7 @@ class Dice:
         """So many pictures of one size."""
         return tuple(
             Image(
-                path="/" + "".join(self.facts.choices(_ALPHABET, k=27)) + ending,
+                path=f"/{self.facts.getrandbits(108):027x}{ending}",
                 width=width,
                 height=height,
                 votes=self.facts.randrange(0, 7),

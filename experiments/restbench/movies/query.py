@@ -4,7 +4,7 @@ checked for type; how results look is `render`'s business.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from experiments.restbench.matching import normalise
@@ -23,8 +23,9 @@ def search(world: World, kind: str, words: str) -> list[int]:
     """
     asked = normalise(words).split()
     asked = [word for word in asked if word != "the"] or asked
-    hits = [i for i, name in world.search_words[kind] if asked and all(_has(name, word) for word in asked)]
-    return sorted(hits, key=_order(world, kind))
+    known = world.search_words[kind]
+    sets = [_having(known, word) for word in asked]
+    return sorted(set.intersection(*sets), key=_order(world, kind)) if sets else []
 
 
 def discover_movies(world: World, params: Params) -> list[Movie]:
@@ -39,8 +40,12 @@ def discover_shows(world: World, params: Params) -> list[Show]:
     return _sorted(kept, params.get("sort_by") or "popularity.desc")
 
 
-def _has(name: Sequence[str], word: str) -> bool:
-    return any(w.startswith(word) or (len(w) >= 5 and word.startswith(w) and len(word) - len(w) <= 2) for w in name)
+def _having(known: Mapping[str, frozenset[int]], asked: str) -> set[int]:
+    found: set[int] = set()
+    for word, ids in known.items():
+        if word.startswith(asked) or (len(word) >= 5 and asked.startswith(word) and len(asked) - len(word) <= 2):
+            found |= ids
+    return found
 
 
 def _order(world: World, kind: str) -> Callable[[int], float]:
@@ -50,7 +55,7 @@ def _order(world: World, kind: str) -> Callable[[int], float]:
         return lambda i: -world.shows[i].rating.popularity
     if kind == "person":
         return lambda i: -world.people[i].popularity
-    place = {i: at for at, (i, _) in enumerate(world.search_words[kind])}
+    place = {i: at for at, i in enumerate(world.companies if kind == "company" else world.collections)}
     return lambda i: place[i]
 
 

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
-from typing import Any
 
 from experiments.restbench.matching import normalise
 
@@ -264,19 +263,29 @@ class World:
         return found
 
     @cached_property
-    def search_words(self) -> Mapping[str, Sequence[tuple[int, tuple[str, ...]]]]:
-        """Per searchable kind (movie, tv, person, company, collection), ids with the words of their names."""
-        kinds: dict[str, Mapping[int, Any]] = {"company": self.companies, "collection": self.collections}
-        named = {kind: [(i, e.name) for i, e in table.items()] for kind, table in kinds.items()}
-        named["person"] = [(i, person.name) for i, person in self.people.items()]
-        named["movie"] = [(i, movie.title) for i, movie in self.movies.items()]
-        named["tv"] = [(i, show.title) for i, show in self.shows.items()]
-        return {kind: [(i, tuple(normalise(n).split())) for i, n in names] for kind, names in named.items()}
+    def search_words(self) -> Mapping[str, Mapping[str, frozenset[int]]]:
+        """Per searchable kind (movie, tv, person, company, collection), each word of a name with its ids."""
+        names: dict[str, dict[int, str]] = {
+            "movie": {i: movie.title for i, movie in self.movies.items()},
+            "tv": {i: show.title for i, show in self.shows.items()},
+            "person": {i: person.name for i, person in self.people.items()},
+            "company": {i: company.name for i, company in self.companies.items()},
+            "collection": {i: collection.name for i, collection in self.collections.items()},
+        }
+        return {kind: _words(table) for kind, table in names.items()}
 
 
 def season_crew(season: Season) -> list[Credit]:
     """The crew of a season: each person and job once, under the credit of its first episode."""
     return list({(c.person, c.role): c for episode in reversed(season.episodes) for c in episode.crew}.values())[::-1]
+
+
+def _words(names: Mapping[int, str]) -> Mapping[str, frozenset[int]]:
+    having: dict[str, set[int]] = {}
+    for key, name in names.items():
+        for word in normalise(name).split():
+            having.setdefault(word, set()).add(key)
+    return {word: frozenset(ids) for word, ids in having.items()}
 
 
 def _cast_parts(show: Show) -> list[Part]:
