@@ -92,7 +92,7 @@ CONTAINED = {
     "memory by text": ("x = 'a' * 10 ** 10", {"memory"}),
     "memory by list": ("x = [0]\nwhile True:\n    x += x", {"memory", "timeout"}),
     "memory by format": ("f'{1:>999999999999}'", {"memory", "error"}),
-    "memory caught and repeated": ("while True:\n    try:\n        'a' * 10 ** 10\n    except:\n        pass", {"timeout"}),
+    "memory caught again": ("while True:\n    try:\n        'a' * 10 ** 10\n    except:\n        pass", {"timeout"}),
     "huge output": ("print('x' * 10 ** 7)", {"output"}),
     "endless output": ("while True:\n    print('x' * 1000)", {"output"}),
     "huge error": ("raise ValueError('x' * 10 ** 7)", {"error"}),
@@ -130,7 +130,7 @@ SLOW = {
     "endless loop catching everything",
     "endless regular expression",
     "endless iterator",
-    "memory caught and repeated",
+    "memory caught again",
 }
 
 

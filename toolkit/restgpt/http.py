@@ -137,17 +137,11 @@ class RestClient:
             sent = self._send_once(prepared, url, deadline)
             if sent.answer is None or sent.answer.status not in _REDIRECTS:
                 return sent
-            target = urljoin(url, sent.headers.get("location", ""))
-            if prepared.method not in ("GET", "HEAD") or not self._is_ours(target, prepared.url):
-                shown = urlsplit(target).netloc
-                return _Sent(None, sent.headers, "redirect", f"a redirect to {shown} was not followed")
+            target = _redirect_target(url, sent.headers.get("location", ""))
+            if prepared.method not in ("GET", "HEAD") or target is None:
+                return _Sent(None, sent.headers, "redirect", "a redirect away from the server was not followed")
             url = target
         return _Sent(None, {}, "redirect", f"more than {self.limits.redirects} redirects")
-
-    def _is_ours(self, target: str, original: str) -> bool:
-        """Whether a redirect stays on the server (scheme, host, port) that the request went to."""
-        there, here = urlsplit(target), urlsplit(original)
-        return (there.scheme, there.netloc.lower()) == (here.scheme, here.netloc.lower())
 
     def _send_once(self, prepared: Prepared, url: str, deadline: float) -> _Sent:
         watchdog = Watchdog(deadline)
@@ -234,6 +228,16 @@ def retry_after(value: str, now: float) -> float | None:
         return max(0.0, parsedate_to_datetime(value).timestamp() - now)
     except (ValueError, TypeError, OverflowError):
         return None
+
+
+def _redirect_target(url: str, location: str) -> str | None:
+    """Where a redirect leads, None when that is not the very server (scheme, host, port) of `url`."""
+    try:
+        target = urljoin(url, location)
+        there, here = urlsplit(target), urlsplit(url)
+    except ValueError:
+        return None
+    return target if (there.scheme, there.netloc.lower()) == (here.scheme, here.netloc.lower()) else None
 
 
 def _until(deadline: float, chunks: Iterator[bytes]) -> Iterator[bytes]:

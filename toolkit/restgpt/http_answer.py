@@ -48,13 +48,17 @@ def read_content(chunks: Iterable[bytes], coding: str, limit: int) -> bytes:
         raise BadCoding(f"the answer is encoded as {coding!r}, which was not asked for")
     unpack = zlib.decompressobj(47) if coding not in ("", "identity") else None
     content = bytearray()
+    started = False
     try:
         for chunk in chunks:
+            started = started or bool(chunk)
             content += unpack.decompress(chunk, limit + 1 - len(content)) if unpack else chunk
             if len(content) > limit:
                 raise TooLarge
     except zlib.error as error:
         raise BadCoding(f"the answer says {coding} but is not: {error}") from None
+    if unpack and started and not unpack.eof:
+        raise BadCoding(f"the answer ends in the middle of its {coding} encoding")
     return bytes(content)
 
 
