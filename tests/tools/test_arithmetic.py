@@ -137,9 +137,9 @@ HOSTILE = {
 
 @pytest.mark.parametrize("expression", HOSTILE.values(), ids=HOSTILE.keys())
 def test_hostile_input_is_an_error_at_once(expression: str) -> None:
-    started = time.process_time()
+    started = time.thread_time()
     outcome = Arithmetic().run(expression)
-    assert time.process_time() - started < 0.05
+    assert time.thread_time() - started < 0.05
     assert outcome.status == "error"
     assert 0 < len(outcome.text) < 120 and "\n" not in outcome.text
 

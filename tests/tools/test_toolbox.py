@@ -83,6 +83,14 @@ def test_an_exception_is_an_error_outcome(error: Exception) -> None:
     assert type(error).__name__ in outcome.text and "\n" not in outcome.text
 
 
+def test_a_tool_that_returns_no_outcome_is_an_error() -> None:
+    class Broken(Echo):
+        def run(self, arguments: str, history: Sequence[Turn]) -> Outcome:
+            return None  # type: ignore[return-value]
+
+    assert Toolbox({"ECHO": Broken()}).run("ECHO", "x").status == "error"
+
+
 @pytest.mark.parametrize(
     "pattern", ["(", "*", "a" * 1001, "(?:a{60000}){600}", "(?:(?:a{99}){99}){99}", "(?P<a>x)(?P=b)"]
 )

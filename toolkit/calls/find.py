@@ -1,7 +1,7 @@
 """Finds the first call in a whole text: the scanner's rules once more, written to be read and not to be fast.
 
-The plain reference loop and the tests use it as an oracle of `toolkit.calls.scanner`; it shares the caps and the `Call`
-type with it, and no logic.
+The plain reference loop and the tests use it as an oracle of `toolkit.calls.scanner`. It shares the caps, the `Call`
+type and the reading of a JSON object with it, and nothing of how calls are found.
 """
 
 from __future__ import annotations

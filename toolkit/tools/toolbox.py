@@ -69,10 +69,10 @@ class Toolbox:
         started = time.perf_counter()
         try:
             outcome = tool.run(arguments, tuple(history[-turns:]) if turns else ())
+            status, text = outcome.status, str(outcome.text)
         except Exception as error:
-            outcome = Outcome("error", reason(f"{type(error).__name__}: {error}"))
-        seconds = time.perf_counter() - started
-        return Outcome(outcome.status, outcome.text, seconds)
+            status, text = "error", reason(f"{type(error).__name__}: {error}")
+        return Outcome(status, text, time.perf_counter() - started)
 
     def _refusal(self, name: str, arguments: str) -> str | None:
         """Why the argument may not reach the tool, or None."""
