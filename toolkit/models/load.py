@@ -13,8 +13,14 @@ from pathlib import Path
 from typing import Any, cast
 
 import torch
-from huggingface_hub import HfApi
-from huggingface_hub.errors import GatedRepoError, HFValidationError, RepositoryNotFoundError, RevisionNotFoundError
+from huggingface_hub import HfApi, ResolvedRevision
+from huggingface_hub.errors import (
+    GatedRepoError,
+    HFValidationError,
+    RepositoryNotFoundError,
+    RevisionNotFoundError,
+    RevisionResolutionError,
+)
 from transformers import AutoModelForCausalLM, AutoTokenizer, GgufConfig, PreTrainedModel, PreTrainedTokenizerBase
 
 from toolkit.errors import UserError
@@ -29,11 +35,11 @@ HUB_TIMEOUT = 10.0
 
 @dataclass(frozen=True)
 class _Source:
-    """Where the files are: a folder or hub id, the exact commit (hub only), and whether only the hub cache is left."""
+    """Where the files are: a folder or hub id, the commit (hub only), and whether only the hub's cache is in reach."""
 
     path: str
     gguf_file: str | None = None
-    commit: str | None = None
+    revision: ResolvedRevision | None = None
     cached_only: bool = False
 
 
@@ -45,11 +51,11 @@ def load(spec: ModelSpec) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     """
     device = pick_device(spec)
     source = _find(spec)
-    options: dict[str, Any] = {"revision": source.commit, "local_files_only": source.cached_only}
+    options: dict[str, Any] = {"revision": source.revision, "local_files_only": source.cached_only}
     options |= {"gguf_file": source.gguf_file, "trust_remote_code": False}
     part = "the tokenizer"
     try:
-        with quiet() if source.commit is None else nullcontext():  # a download shows its bars
+        with quiet() if source.revision is None or source.cached_only else nullcontext():  # a download shows its bars
             tokenizer = AutoTokenizer.from_pretrained(source.path, **options)
             part = "the weights"
             model = _read_weights(spec, source, options)
@@ -67,6 +73,7 @@ def load(spec: ModelSpec) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
         raise _unusable(spec, source, part, error) from error
     model.eval()
     model.requires_grad_(False)
+    model.config._commit_hash = None if source.revision is None else source.revision.resolved  # for `describe`
     return cast(PreTrainedModel, model), tokenizer
 
 
@@ -124,10 +131,11 @@ def _check_folder(spec: ModelSpec, folder: Path) -> None:
 
 
 def _ask_hub(spec: ModelSpec) -> _Source:
-    """Resolve a hub id to a commit with one request; without the hub, only what its cache holds can be used."""
-    fix = "check path and revision"
+    """Resolve a hub id to one commit for all files; without the hub, only what its cache holds can be used."""
+    fix, online = "check path and revision", True
+    hub = HfApi()
     try:
-        info = HfApi().model_info(spec.path, revision=spec.revision, timeout=HUB_TIMEOUT)
+        hub.model_info(spec.path, revision=spec.revision, timeout=HUB_TIMEOUT)
     except GatedRepoError as error:
         raise UserError("this model asks for a licence", spec.path, "accept it on its page and log in") from error
     except RevisionNotFoundError as error:
@@ -135,8 +143,12 @@ def _ask_hub(spec: ModelSpec) -> _Source:
     except (RepositoryNotFoundError, HFValidationError) as error:
         raise UserError("this is neither a folder here nor a model on the hub", spec.path, fix) from error
     except Exception:  # no network, a proxy's answer, offline mode: the copy in the hub's cache may still serve
-        return _Source(spec.path, spec.gguf_file, spec.revision, cached_only=True)
-    return _Source(spec.path, spec.gguf_file, info.sha)
+        online = False
+    try:
+        revision = hub.resolve_revision(spec.path, revision=spec.revision, local_files_only=not online)
+    except RevisionResolutionError as error:
+        raise _not_had(spec) from error
+    return _Source(spec.path, spec.gguf_file, revision, cached_only=not online)
 
 
 def _read_weights(spec: ModelSpec, source: _Source, options: dict[str, Any]) -> Any:
@@ -156,14 +168,18 @@ def _read_weights(spec: ModelSpec, source: _Source, options: dict[str, Any]) -> 
     return model
 
 
+def _not_had(spec: ModelSpec) -> UserError:
+    return UserError(
+        "this model could not be had: the hub cannot be reached and its cache on this machine lacks the model",
+        spec.path,
+        "connect to the network, or set path to a local folder or to bundled:smollm2-135m-instruct",
+    )
+
+
 def _unusable(spec: ModelSpec, source: _Source, part: str, error: Exception) -> UserError:
-    """One line for a model that cannot be had or read."""
-    if source.cached_only:
-        return UserError(
-            "this model could not be had: the hub cannot be reached and its cache on this machine lacks the model",
-            spec.path,
-            "connect to the network, or set path to a local folder or to bundled:smollm2-135m-instruct",
-        )
+    """One line for a model that cannot be read."""
+    if isinstance(error, OSError) and source.cached_only:
+        return _not_had(spec)
     first = next((line for line in str(error).splitlines() if line.strip()), type(error).__name__).rstrip(" .:")
     return UserError(
         f"{part} of this model cannot be loaded: {first}", spec.path, "see that it is a complete checkpoint"
