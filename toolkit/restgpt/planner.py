@@ -47,28 +47,20 @@ class Planner:
 
     def decide(self, request: str, history: Sequence[Done]) -> Decision:
         """The next sub-task, continue, or end. Raises `NoAnswer` when the model gives nothing usable."""
-        signals: tuple[Signal, ...] = get_args(Signal) if history else ("next", "end")
+        # Without any result there is nothing to continue and, the service being unknown to it, nothing to answer.
+        offered: tuple[Signal, ...] = get_args(Signal) if history else ("next",)
         schema = {
-            "properties": {
-                "signal": {"enum": list(signals)},
-                "text": {"type": "string"},
-                "solved": {"type": "boolean"},
-            },
+            "properties": {"signal": {"enum": offered}, "text": {"type": "string"}, "solved": {"type": "boolean"}},
             "required": ["signal", "text", "solved"],
         }
 
         def read(data: dict[str, Any]) -> Decision:
-            signal, solved = (
-                next((each for each in signals if each == data.get("signal")), None),
-                data.get("solved", True),
-            )
-            if signal is None:
-                raise Unusable(f'the field "signal" must be one of {", ".join(signals)}')
-            if not isinstance(solved, bool):
-                raise Unusable('the field "solved" must be true or false')
-            if signal == "end" and solved and not history:
+            decision = _decision(data)
+            if not history and decision.signal == "continue":
+                raise Unusable('there is nothing to continue yet: the field "signal" must be "next"')
+            if not history and decision.signal == "end" and decision.solved:
                 raise Unusable("nothing was called yet: an answer must come from the service; plan the first sub-task")
-            return Decision(signal, text_field(data, "text"), solved)
+            return decision
 
         situation = f"Request: {request}\n{self._past(history)}"
         return self._asker.ask(self._module, situation, read, schema, tokens=TOKENS)
@@ -81,3 +73,14 @@ class Planner:
             lines.append(f"Plan step {number}: {self._asker.shorten(done.plan, each // 3)}")
             lines.append(f"Result {number}: {self._asker.shorten(done.result, each)}")
         return "\n".join(lines) or "Nothing has been done yet."
+
+
+def _decision(data: dict[str, Any]) -> Decision:
+    """The decision that an answer states. Raises `Unusable`."""
+    signal = next((each for each in get_args(Signal) if each == data.get("signal")), None)
+    if signal is None:
+        raise Unusable(f'the field "signal" must be one of {", ".join(get_args(Signal))}')
+    solved = data.get("solved", True)
+    if not isinstance(solved, bool):
+        raise Unusable('the field "solved" must be true or false')
+    return Decision(signal, text_field(data, "text"), solved)
