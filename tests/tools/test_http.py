@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
+import httpx2
 import pytest
 
 from tests.tools.local_server import Answer, LocalServer, Request, response, result
 from toolkit.errors import UserError
 from toolkit.tools import network
-from toolkit.tools.http import Endpoint, HttpClient, HttpSettings, endpoint, read_answer
+from toolkit.tools.http import Endpoint, HttpClient, HttpSettings, endpoint, may_follow, read_answer
 from toolkit.tools.network import is_public
 from toolkit.tools.outcome import Outcome, Turn
 from toolkit.tools.toolbox import Toolbox
@@ -122,6 +123,19 @@ def test_a_redirect_within_the_host_keeps_the_call(client: HttpClient) -> None:
     with LocalServer({"/": always(moved), "/new": always(result("3"))}) as server:
         assert endpoint("MATH", server.url("/"), client).run("1 + 2") == Outcome("ok", "3")
         assert server.seen[1].body["arguments"] == "1 + 2"
+
+
+@pytest.mark.parametrize(
+    ("origin", "target", "allowed"),
+    [
+        ("https://a.example/x", "https://a.example:444/y", True),
+        ("http://a.example/", "https://a.example/", True),
+        ("https://a.example/", "http://a.example/", False),
+        ("https://a.example/", "https://b.a.example/", False),
+    ],
+)
+def test_redirects_that_may_be_followed(origin: str, target: str, allowed: bool) -> None:
+    assert may_follow(httpx2.URL(origin), httpx2.URL(target)) is allowed
 
 
 def test_a_slow_endpoint_does_not_hold_up_others() -> None:

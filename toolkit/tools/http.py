@@ -111,9 +111,10 @@ class HttpClient:
             if following is None or following.method != "POST":  # 301 to 303 would drop the call
                 return response
             await response.aclose()
-            loses_encryption = request.url.scheme == "https" and following.url.scheme == "http"
-            if following.url.host != request.url.host or loses_encryption:
-                raise AddressRefused(f"the endpoint redirects to another host: {following.url.host}")
+            if not may_follow(request.url, following.url):
+                raise AddressRefused(
+                    f"the endpoint redirects to another host or without encryption: {following.url.host}"
+                )
             response = await self._client.send(following, stream=True)
         if response.next_request is not None:
             await response.aclose()
@@ -129,6 +130,11 @@ class HttpClient:
             if len(body) > self.settings.max_bytes:
                 return Outcome("error", f"the answer is longer than {self.settings.max_bytes} bytes")
         return read_answer(response.status_code, response.headers.get("content-type", ""), bytes(body))
+
+
+def may_follow(origin: httpx2.URL, target: httpx2.URL) -> bool:
+    """Whether a redirect stays on the host and does not give up encryption."""
+    return origin.host == target.host and not (origin.scheme == "https" and target.scheme == "http")
 
 
 def read_answer(status: int, content_type: str, body: bytes) -> Outcome:
