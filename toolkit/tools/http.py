@@ -112,9 +112,7 @@ class HttpClient:
                 return response
             await response.aclose()
             if not may_follow(request.url, following.url):
-                raise AddressRefused(
-                    f"the endpoint redirects to another host or without encryption: {following.url.host}"
-                )
+                raise AddressRefused(f"redirected to another host or out of encryption: {following.url.host}")
             response = await self._client.send(following, stream=True)
         if response.next_request is not None:
             await response.aclose()
