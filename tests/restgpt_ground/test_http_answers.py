@@ -63,7 +63,8 @@ CASES = [
     (httpx2.Response(200, content=b"x", headers={**JSON, "content-encoding": "gzip"}), "bad_encoding", None),
     (httpx2.Response(200, content=b"x", headers={**JSON, "content-encoding": "br"}), "bad_encoding", None),
     (httpx2.Response(200, content=b"x" * 200_001, headers=JSON), "too_large", None),
-    (httpx2.Response(200, content=gzip.compress(bytes(10**7)), headers={"content-encoding": "gzip"}), "too_large", None),
+    (httpx2.Response(200, content=gzip.compress(bytes(10**7)), headers={"content-encoding": "gzip"}), "too_large",
+     None),
 ]  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from small_spec import document, small_spec
 from toolkit.errors import UserError
 from toolkit.restgpt.exchange import RestCall
 from toolkit.restgpt.http import Prepared, Refusal, RestClient, credentials_from_environment
+from toolkit.restgpt.http_parameters import read_value
 from toolkit.restgpt.spec import spec_from_document
 
 SPEC = small_spec()
@@ -150,7 +151,7 @@ def test_credentials_in_headers(scheme: dict[str, Any], header: str, value: str)
         RestCall("GET", "/items/7")
     )
     assert recorder.requests[0].headers[header] == value
-    assert "s3cret" not in json.dumps(exchange.record())
+    assert "s3cret" not in json.dumps(exchange.record()) and "***" in exchange.headers.values()
 
 
 def test_credentials_in_the_query_are_not_in_the_record() -> None:
@@ -224,6 +225,30 @@ def test_the_users_server_replaces_the_descriptions() -> None:
     rest = client(recorder, server="http://localhost:81/base/")
     for path in ("/items/7", "http://localhost:81/base/items/7", "http://api.test/v1/items/7"):
         assert rest.call(RestCall("GET", path)).url == "http://localhost:81/base/items/7"
+
+
+READINGS = [
+    ({"anyOf": [{"type": "integer"}, {"type": "null"}]}, "5", 5),
+    ({"anyOf": [{"type": "integer"}, {"type": "string"}]}, "x", "x"),
+    ({"allOf": [{"enum": ["a", "b"]}]}, "b", "b"),
+    ({"enum": [1, 2]}, "2", 2),
+    ({"type": "boolean"}, "True", True),
+    ({"type": "number"}, "1e400", "1e400"),
+    ({"type": "string"}, 1.0, "1"),
+    ({"type": "string"}, True, "true"),
+    ({"type": ["integer", "string"]}, "7", "7"),
+    ({"type": "array", "items": {"type": "integer"}}, "1, 2", [1, 2]),
+    ({"type": "array", "items": {"type": "integer"}}, "[1, 2]", [1, 2]),
+    ({"type": "array", "items": {"type": "integer"}}, 3, [3]),
+    ({"type": "array", "items": {"type": "integer"}}, ["4"], [4]),
+    ({"type": "object"}, "x", "x"),
+]
+
+
+@pytest.mark.parametrize(("schema", "given", "meant"), READINGS)
+def test_what_a_value_means(schema: dict[str, Any], given: Any, meant: Any) -> None:
+    read = read_value(given, schema, lambda node: node)
+    assert read == meant and type(read) is type(meant)
 
 
 def test_restbench_calls_of_every_kind(shared_data: Any) -> None:

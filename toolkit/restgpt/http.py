@@ -18,7 +18,7 @@ from urllib.parse import urlencode, urljoin, urlsplit
 import httpx2
 
 from toolkit.errors import UserError
-from toolkit.restgpt.credentials import Credentials, credentials_from_environment, variable_name
+from toolkit.restgpt.credentials import HIDDEN, Credentials, credentials_from_environment, variable_name
 from toolkit.restgpt.exchange import ErrorKind, Exchange, RestCall
 from toolkit.restgpt.http_answer import Answer, BadCoding, TooLarge, read_answer, read_content
 from toolkit.restgpt.http_request import Prepared, Refusal, prepare
@@ -191,11 +191,12 @@ class RestClient:
 
     def _exchange(self, prepared: Prepared, sent: _Sent, attempts: int, seconds: float) -> Exchange:
         hide = self._credentials.hide
+        secret, _ = self._credentials.placed(self._credentials.chosen(prepared.endpoint) or ())
         exchange = Exchange(
             method=prepared.method,
             endpoint=prepared.endpoint.key,
             url=hide(prepared.url),
-            headers={name: hide(value) for name, value in prepared.headers.items()},
+            headers={name: hide(value) for name, value in prepared.headers.items()} | dict.fromkeys(secret, HIDDEN),
             sent=prepared.body,
             error=sent.error,
             message=sent.message,

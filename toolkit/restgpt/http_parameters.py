@@ -13,27 +13,51 @@ from typing import Any
 from toolkit.restgpt.schema_check import Resolve, schema_problems, schema_types
 from toolkit.restgpt.spec_types import Parameter
 
+_MAX_DEPTH = 4
+_MOST_OPTIONS = 8
 _SEPARATORS = {"spaceDelimited": " ", "pipeDelimited": "|"}
 
 
-def read_value(value: Any, schema: Any, resolve: Resolve) -> Any:
+def read_value(value: Any, schema: Any, resolve: Resolve, depth: int = 0) -> Any:
     """`value` as the type that `schema` wants where its text can mean only that; otherwise unchanged."""
     schema = resolve(schema)
-    types = schema_types(schema) if isinstance(schema, Mapping) else ()
+    if not isinstance(schema, Mapping) or depth > _MAX_DEPTH:
+        return value
+    types = schema_types(schema)
+    if not types and (options := schema.get("anyOf") or schema.get("oneOf") or schema.get("allOf")):
+        return _read_as_one_of(value, options, resolve, depth)
     if isinstance(value, str):
-        for kind in types:
-            read = _read_text(value, kind)
-            if read is not None:
-                return read
-        if "array" in types and "string" not in types:
-            return _read_list(value, schema.get("items"), resolve)
-    elif types == ("string",) and isinstance(value, (int, float)):
+        return _read_string(value, schema, types, resolve)
+    if types == ("string",) and isinstance(value, (int, float)):
         return written(value)
-    elif types == ("array",) and isinstance(value, (int, float)):
-        return [read_value(value, schema.get("items"), resolve)]
-    elif isinstance(value, list) and "items" in schema:
-        return [read_value(item, schema["items"], resolve) for item in value]
+    if types == ("array",) and isinstance(value, (int, float)):
+        return [read_value(value, schema.get("items"), resolve, depth + 1)]
+    if isinstance(value, list) and "items" in schema:
+        return [read_value(item, schema["items"], resolve, depth + 1) for item in value]
     return value
+
+
+def _read_as_one_of(value: Any, options: Any, resolve: Resolve, depth: int) -> Any:
+    """The first reading that fits an option (an optional number is often `anyOf` integer, null)."""
+    for option in options[:_MOST_OPTIONS] if isinstance(options, list) else ():
+        read = read_value(value, option, resolve, depth + 1)
+        if not schema_problems(read, option, resolve):
+            return read
+    return value
+
+
+def _read_string(value: str, schema: Mapping[str, Any], types: tuple[str, ...], resolve: Resolve) -> Any:
+    choices = schema.get("enum")
+    for choice in choices if isinstance(choices, list) else ():
+        if written(choice) == value:
+            return choice
+    if "string" in types:
+        return value
+    for kind in types:
+        read = _read_text(value, kind)
+        if read is not None:
+            return read
+    return _read_list(value, schema.get("items"), resolve) if "array" in types else value
 
 
 def _read_text(text: str, kind: str) -> int | float | bool | None:

@@ -39,7 +39,7 @@ class AsgiTransport(httpx2.BaseTransport):
         seconds = request.extensions.get("timeout", {}).get("read")
         try:
             answer = await asyncio.wait_for(self._inner.handle_async_request(request), seconds)
-        except asyncio.TimeoutError:
+        except TimeoutError:
             raise httpx2.ReadTimeout("the application did not answer in time", request=request) from None
         return httpx2.Response(answer.status_code, headers=answer.headers, content=await answer.aread())
 

@@ -12,7 +12,6 @@ from typing import Any
 
 from toolkit.restgpt.prune import Count, dump, largest_fit, prune_json
 from toolkit.restgpt.relevance import Relevance
-from toolkit.restgpt.schema_check import schema_types
 from toolkit.restgpt.shape import Shaper
 from toolkit.restgpt.spec_types import Endpoint, Parameter, Place, Spec
 from toolkit.restgpt.text import first_sentence, plain
@@ -20,7 +19,6 @@ from toolkit.restgpt.text import first_sentence, plain
 __all__ = ["Count", "prune_json", "render_call", "render_endpoints", "render_schema"]
 
 _PLACES: tuple[tuple[Place, str], ...] = (("path", "Path"), ("query", "Query"), ("header", "Header"))
-_MANY = 24
 
 
 def endpoint_line(endpoint: Endpoint) -> str:
@@ -120,32 +118,25 @@ def _call_text(
 
 
 def _parameter_line(spec: Spec, parameter: Parameter, detail: int) -> str:
-    schema = spec.resolve(parameter.schema)
-    schema = schema if isinstance(schema, Mapping) else {}
-    facts = [_type_text(spec, schema)]
+    shaper = Shaper(spec.resolve, describe=False)
+    schema = shaper.flat(parameter.schema)
+    facts = [_type_text(shaper.shape(parameter.schema))]
     if parameter.required:
         facts.append("required")
     low, high = schema.get("minimum"), schema.get("maximum")
     if low is not None or high is not None:
         facts.append(f"at least {low}" if high is None else f"at most {high}" if low is None else f"{low} to {high}")
-    if schema.get("default") is not None:
+    if schema.get("default") not in (None, ""):
         facts.append(f"default {schema['default']}")
     about = plain(parameter.description, 300) if detail == 2 else first_sentence(parameter.description)
     return f"- {parameter.name} ({', '.join(facts)})" + (f": {about}" if about and detail else "")
 
 
-def _type_text(spec: Spec, schema: Mapping[str, Any]) -> str:
-    """`integer`, `one of a, b`, `list of string`."""
-    choices = schema.get("enum")
-    if isinstance(choices, list) and choices:
-        return f"one of {', '.join(str(choice) for choice in choices[:_MANY])}" + (
-            ", ..." if len(choices) > _MANY else ""
-        )
-    types = [kind for kind in schema_types(schema) if kind != "null"]
-    if types == ["array"]:
-        items = spec.resolve(schema.get("items"))
-        return f"list of {_type_text(spec, items)}" if isinstance(items, Mapping) else "list"
-    return " or ".join(types) or "any"
+def _type_text(shape: Any) -> str:
+    """A shape in words: `integer`, `one of a, b`, `list of string`."""
+    if isinstance(shape, list):
+        return f"list of {_type_text(shape[0])}"
+    return shape if isinstance(shape, str) else f"object {dump(shape)}"
 
 
 def _required_fields(spec: Spec, schema: Any) -> list[str]:

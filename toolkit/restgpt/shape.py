@@ -16,6 +16,7 @@ Resolve = Callable[[Any], Any]
 _MOST_NODES = 6000
 _MAX_DEPTH = 40
 _MOST_MERGES = 12
+_MANY = 24
 
 
 class Shaper:
@@ -48,6 +49,11 @@ class Shaper:
             return {"<any key>": self.shape(node["additionalProperties"], above)}
         return self._leaf(node)
 
+    def flat(self, schema: Any) -> Mapping[str, Any]:
+        """`schema` resolved and with its alternatives laid over each other; {} when it is no mapping."""
+        node = self._resolve(schema)
+        return self._merged(node, ()) if isinstance(node, Mapping) else {}
+
     def _merged(self, node: Mapping[str, Any], above: tuple[str, ...], depth: int = 0) -> Mapping[str, Any]:
         """`node` with `allOf` parts and the alternatives of `anyOf`/`oneOf` laid over each other."""
         parts = [
@@ -78,7 +84,9 @@ class Shaper:
         text = " or ".join(types) or "any"
         if isinstance(choices, list) and choices:
             text = (
-                "one of " + ", ".join(str(choice) for choice in choices[:12]) + (", ..." if len(choices) > 12 else "")
+                "one of "
+                + ", ".join(str(choice) for choice in choices[:_MANY])
+                + (", ..." if len(choices) > _MANY else "")
             )
         elif isinstance(node.get("format"), str) and node["format"] in ("date", "date-time", "uri", "uuid"):
             text += f" ({node['format']})"
