@@ -60,6 +60,11 @@ def parse_answer(answer: str, names: Iterable[str] = ()) -> list[Piece]:
     return [piece for piece in pieces if piece]
 
 
+def example_calls(answer: str) -> list[ExampleCall]:
+    """The calls of an answer that parses, in order."""
+    return [piece for piece in parse_answer(answer) if isinstance(piece, ExampleCall)]
+
+
 def _result(after: bytes, call: str) -> tuple[bytes, str | None]:
     """What follows a call's result, and the result."""
     mark, closer = ARROW.result.encode(), ARROW.closer.encode()

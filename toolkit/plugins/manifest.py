@@ -65,11 +65,6 @@ class Manifest(BaseModel):
     description: str = Field(strict=True, max_length=2000)
     apis: dict[Name, Api] = Field(min_length=1, max_length=256, description="API name -> endpoint")
 
-    def to_json(self) -> str:
-        """The manifest as strict JSON text, unset fields left out."""
-        data = self.model_dump(mode="json", exclude_none=True)
-        return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
-
 
 @dataclass(frozen=True)
 class Reading:
