@@ -101,8 +101,12 @@ SLOW = HttpLimits(seconds=0.4)
 
 @pytest.mark.parametrize(
     "start",
-    [b"HTTP/1.1 200 OK\r\nX: " + b"x", b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n1"],
-    ids=["slow headers", "slow body"],
+    [
+        b"HTTP/1.1 200 OK\r\nX: x",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n1",
+        b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n1",
+    ],
+    ids=["slow headers", "slow body", "slow body without an end"],
 )
 def test_a_slow_sender_meets_the_deadline(start: bytes) -> None:
     exchange, _ = over_a_socket(drip(start, 0.002), limits=SLOW)

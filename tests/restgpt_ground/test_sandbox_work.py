@@ -40,6 +40,8 @@ WORK = {
     "fence": ("Here you are:\n```python\nprint(1)\n```\nDone.", "1\n"),
     "open fence": ("```\nprint(1)", "1\n"),
     "nothing printed": ("x = 1", ""),
+    "nothing in the fence": ("```python\n```", ""),
+    "fence with a text that has one": ("```python\nx = '``' + '`'\nprint(x == '`' * 3)\n```\nand ```more```", "True\n"),
     "odd characters": ("print('\\ud800', '\\u00e9')", "\\ud800 é\n"),
 }  # fmt: skip
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from small_spec import document, raw_server, whole
+from small_spec import document, drip, raw_server, whole
 
 from toolkit.errors import UserError
 from toolkit.restgpt import spec_load
@@ -298,3 +298,10 @@ def test_from_a_url_that_fails() -> None:
         load_spec(url)
     with pytest.raises(UserError, match="cannot be fetched"):
         load_spec("http://127.0.0.1:9/none")
+
+
+@pytest.mark.parametrize("start", [b"HTTP/1.1 200 OK\r\nX: x", b"HTTP/1.1 200 OK\r\n\r\n{"], ids=["headers", "body"])
+def test_from_a_slow_url(start: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spec_load, "FETCH_SECONDS", 0.3)
+    with raw_server(drip(start, 0.002)) as (url, _), pytest.raises(UserError, match=r"within 0\.3 s"):
+        load_spec(url)

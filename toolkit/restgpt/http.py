@@ -151,9 +151,12 @@ class RestClient:
             with watchdog.watching():
                 response = self._transport.handle_request(request)
                 try:
-                    return self._receive(response, prepared, deadline)
+                    sent = self._receive(response, prepared, deadline)
                 finally:
                     response.close()
+            if watchdog.fired:  # the end of the body may be the watchdog's doing
+                raise TimeoutError
+            return sent
         except TooLarge:
             return _Sent(error="too_large", message=f"the answer is larger than {self.limits.max_bytes:,} bytes")
         except BadCoding as error:

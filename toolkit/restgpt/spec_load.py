@@ -16,6 +16,7 @@ import httpx2
 import yaml
 
 from toolkit.errors import UserError
+from toolkit.restgpt.http_transport import Watchdog
 
 MAX_BYTES = 64 * 2**20
 MAX_DEPTH = 100
@@ -87,11 +88,13 @@ def _read_file(source: str) -> bytes:
 def _fetch(source: str) -> bytes:
     """Download with a total deadline and a size limit, however slowly the server sends."""
     deadline = time.monotonic() + FETCH_SECONDS
+    watchdog = Watchdog(deadline)
     content = bytearray()
     try:
         with (
             httpx2.Client(follow_redirects=True, max_redirects=5, timeout=10.0) as client,
-            client.stream("GET", source) as response,
+            watchdog.watching(),
+            client.stream("GET", source, extensions={"trace": watchdog.trace}) as response,
         ):
             if response.status_code != 200:
                 raise UserError(f"the server answered {response.status_code}", source, "check the URL")
@@ -99,10 +102,11 @@ def _fetch(source: str) -> bytes:
                 content += chunk
                 if len(content) > MAX_BYTES:
                     raise UserError(f"larger than {MAX_BYTES // 2**20} MiB", source)
-                if time.monotonic() > deadline:
-                    raise UserError(f"not received within {FETCH_SECONDS:g} s", source)
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
-        raise UserError(f"cannot be fetched: {error or type(error).__name__}", source, "check the URL") from None
+        if not watchdog.fired:
+            raise UserError(f"cannot be fetched: {error or type(error).__name__}", source, "check the URL") from None
+    if watchdog.fired:
+        raise UserError(f"not received within {FETCH_SECONDS:g} s", source)
     return bytes(content)
 
 

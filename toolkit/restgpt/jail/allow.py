@@ -30,7 +30,9 @@ _ALLOWED_NODES = tuple(getattr(ast, name) for name in _NODES.split())
 _FORBIDDEN_NAMES = frozenset(_NAMES.split())
 _FORBIDDEN_ATTRIBUTES = frozenset({"mro", "format_map", "modules", "builtins", "codecs", "sys", "os"})
 _FRAME_ATTRIBUTE = re.compile(r"(gi|cr|ag|tb|f|co|func|im)_[a-z]")
-_FENCE = re.compile(r"```[ \t]*(?:python3?|py)?[ \t]*\r?\n(.*?)(?:\n[ \t]*```|\Z)", re.DOTALL | re.IGNORECASE)
+_FENCE = re.compile(
+    r"```[ \t]*(?:python3?|py)?[ \t]*\r?\n(.*?)(?:^[ \t]*```|\Z)", re.DOTALL | re.IGNORECASE | re.MULTILINE
+)
 
 
 class Refused(Exception):
