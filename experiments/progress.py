@@ -23,7 +23,7 @@ class Progress:
         self.bar: Bar | None = None
         self.left: Counter[tuple[str, str, int, str]] = Counter()
         self.total = self.made = self.done = 0
-        self.started = time.monotonic()
+        self.started: float | None = None  # when the first answer came: loading the model is not counted
 
     def __enter__(self) -> Progress:
         return self
@@ -47,12 +47,13 @@ class Progress:
     def answered(self, item_id: str) -> None:
         """Move the bar; without one, say each tenth."""
         self.made += 1
+        self.started = self.started or time.monotonic()
         if self.bar is not None:
             self.bar.advance(self.task)
             return
         there, before = self.done + self.made, self.done + self.made - 1
         if 10 * there // self.total != 10 * before // self.total:
-            speed = self.made / max(1e-9, time.monotonic() - self.started)
+            speed = (self.made - 1) / max(1e-9, time.monotonic() - self.started)
             self._say(f"{100 * there // self.total:3d} %  {there}/{self.total}  {speed:.1f} per second")
 
     def saved(self, batch: Batch) -> None:

@@ -112,6 +112,8 @@ class Appender:
     def append(self, text: str) -> None:
         """Write `text` (whole lines) at the end and sync; after a failure the file is as it was before."""
         data = text.encode()
+        if not data:
+            return
         written = 0
         try:
             while written < len(data):
