@@ -56,6 +56,7 @@ def test_an_answer_without_any_call_is_not_passed_off_as_one(rest):
         ("GET /tools/{tool_id}", "is not filled"),
         ("GET /tools/<id>", "is not filled"),
         ("GET /tools/98765", "appears neither in the request"),
+        ("GET /tools/rentals", "tool_id must be integer"),
         ("GET /nothing/here", "there is no endpoint"),
         ("FETCH /tools/search", "there is no endpoint"),
         ("GET http://elsewhere.test/tools/search", "there is no endpoint"),

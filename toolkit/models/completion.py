@@ -90,9 +90,15 @@ class ModelError(Exception):
 class CompletionModel(Protocol):
     """What every back end offers."""
 
-    name: str
-    context: int
-    """Tokens that prompt and completion may have together."""
+    @property
+    def name(self) -> str:
+        """What records call the model."""
+        ...
+
+    @property
+    def context(self) -> int:
+        """Tokens that prompt and completion may have together."""
+        ...
 
     def complete(
         self, prompts: Sequence[Prompt], stop: Sequence[str], limits: Limits, shape: Shape | None = None

@@ -44,7 +44,7 @@ class LocalModel:
         self._vocabulary = int(model.config.vocab_size)
         self._engine = Interceptor(model, tokenizer, Toolbox({}), ARROW, _NO_CALLS)
         self._grammars: Grammars | None = None
-        self._prefixes: OrderedDict[str, tuple[Prefix, int]] = OrderedDict()
+        self._prefixes: OrderedDict[str, Prefix] = OrderedDict()
         self._number = count()
 
     @classmethod
@@ -74,9 +74,9 @@ class LocalModel:
     ) -> tuple[Request, int]:
         """The engine's request for a prompt, and the number of prompt tokens."""
         head, tail = self._render(prompt)
-        prefix, size = self._prefix(head)
+        prefix = self._prefix(head)
         ids = self._encode(tail)
-        size += len(ids)
+        size = len(ids) + (prefix.length if prefix else 0)
         if size >= self.context:
             raise ModelError(f"the prompt has {size} tokens and {self.name} takes {self.context} in all")
         if shape is not None and self._grammars is None:
@@ -86,13 +86,15 @@ class LocalModel:
         name = f"{next(self._number)}"
         return Request(name, ids, prefix, limits=row, stop=stop, constraint=constraint), size
 
-    def _prefix(self, text: str) -> tuple[Prefix, int]:
-        """The keys and values of a fixed part and its length; the least recently used one makes room."""
+    def _prefix(self, text: str) -> Prefix | None:
+        """The keys and values of a fixed part, None for an empty one; the least recently used one makes room."""
         if text not in self._prefixes:
             ids = self._encode(text, special=not self._tokenizer.chat_template)
             if len(ids) >= self.context:
                 raise ModelError(f"the fixed prompt has {len(ids)} tokens and {self.name} takes {self.context} in all")
-            self._prefixes[text] = (self._engine.prefix(ids), len(ids))
+            if not ids:
+                return None
+            self._prefixes[text] = self._engine.prefix(ids)
             while len(self._prefixes) > KEPT_PREFIXES:
                 self._prefixes.popitem(last=False)
         self._prefixes.move_to_end(text)

@@ -163,6 +163,11 @@ def strict(schema: dict[str, Any]) -> dict[str, Any]:
     return {"type": "object", "additionalProperties": False, **schema}
 
 
+def prose(characters: int) -> dict[str, Any]:
+    """The schema of a text field. Bounded, since small models under a grammar repeat themselves until they are cut."""
+    return {"type": "string", "maxLength": characters}
+
+
 def read_json(text: str) -> dict[str, Any]:
     """The JSON object in a model's text: bare, fenced, or with words around it; mended when nearly JSON.
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from toolkit.restgpt.selector import path_pattern
+from toolkit.restgpt.asking import prose
+from toolkit.restgpt.call_text import path_pattern
 from toolkit.restgpt.spec import Endpoint, Parameter, Spec
 
 _SIMPLE = {"string", "integer", "number", "boolean"}
@@ -19,14 +20,14 @@ def call_shape(spec: Spec, endpoint: Endpoint) -> dict[str, Any]:
     """Fields method, path, query, (headers, body) and output."""
     fields: dict[str, Any] = {
         "method": {"const": endpoint.method},
-        "path": {"type": "string", "pattern": f"^{path_pattern(endpoint.path)}$"},
+        "path": {"type": "string", "pattern": f"^{path_pattern(spec, endpoint)}$"},
         "query": _named(spec, endpoint.of_place("query")),
     }
     if headers := endpoint.of_place("header"):
         fields["headers"] = _named(spec, headers)
     if endpoint.body is not None:
         fields["body"] = _body(spec, endpoint.body.schema)
-    fields["output"] = {"type": "string"}
+    fields["output"] = prose(300)
     required = [name for name in fields if name != "body"]
     if endpoint.body is not None and endpoint.body.required:
         required.append("body")

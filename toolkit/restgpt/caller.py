@@ -11,10 +11,11 @@ from typing import Any
 
 from toolkit.restgpt.asking import Asker, Module, Unusable, text_field
 from toolkit.restgpt.call_shape import call_shape
+from toolkit.restgpt.call_text import find_endpoint
 from toolkit.restgpt.exchange import RestCall
 from toolkit.restgpt.http import Refusal, RestClient
 from toolkit.restgpt.render import render_call
-from toolkit.restgpt.selector import PlannedCall, find_endpoint
+from toolkit.restgpt.selector import PlannedCall
 from toolkit.restgpt.spec import Spec
 
 TOKENS = 600

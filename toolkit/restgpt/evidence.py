@@ -6,8 +6,12 @@ Inventing path parameters is among the paper's most frequent failures (appendix 
 from __future__ import annotations
 
 import json
+import re
 
 from toolkit.restgpt.exchange import Exchange
+
+
+_DATE = re.compile(r"(19|20)\d\d(-\d\d(-\d\d)?)?")
 
 
 class Evidence:
@@ -22,6 +26,11 @@ class Evidence:
         self._texts.append((body or "").casefold())
 
     def invented(self, value: str) -> bool:
-        """Whether the value looks like an id (three digits or more) that appears nowhere in what was said."""
+        """Whether the value looks like an id (three digits or more) that appears nowhere in what was said.
+
+        Years and dates do not look like ids: a model may rightly work them out.
+        """
+        if _DATE.fullmatch(value):
+            return False
         digits = sum(character.isdigit() for character in value)
         return digits >= 3 and not any(value.casefold() in text for text in self._texts)

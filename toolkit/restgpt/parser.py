@@ -14,7 +14,7 @@ from typing import Any, Literal
 import jmespath
 from jmespath.exceptions import JMESPathError
 
-from toolkit.restgpt.asking import Asker, Module, NoAnswer, Unusable, text_field, without_fence
+from toolkit.restgpt.asking import Asker, Module, NoAnswer, Unusable, prose, text_field, without_fence
 from toolkit.restgpt.exchange import Exchange
 from toolkit.restgpt.render import prune_json, render_schema
 from toolkit.restgpt.sandbox import SandboxLimits, run_python
@@ -29,7 +29,7 @@ OUTPUT_TOKENS = 500
 CODE_TOKENS = 700
 LONGEST_QUERY = 500
 SANDBOX = SandboxLimits()
-_READING = {"properties": {"answer": {"type": "string"}}, "required": ["answer"]}
+_READING = {"properties": {"answer": prose(1500)}, "required": ["answer"]}
 
 
 class Parser:
@@ -101,7 +101,7 @@ class Parser:
                 raise Unusable("the query finds nothing: check the names of the fields")
             return output
 
-        schema = {"properties": {"query": {"type": "string"}}, "required": ["query"]}
+        schema = {"properties": {"query": prose(LONGEST_QUERY)}, "required": ["query"]}
         situation = self._situation(data, endpoint, wanted)
         return self._asker.ask(Module.load("parser_jmespath"), situation, search, schema)
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from toolkit.restgpt.asking import Asker, Module, Unusable, text_field
+from toolkit.restgpt.asking import Asker, Module, Unusable, prose, text_field
 
 Signal = Literal["next", "continue", "end"]
 HISTORY_SHARE = 0.4
@@ -50,7 +50,7 @@ class Planner:
         # Without any result there is nothing to continue and, the service being unknown to it, nothing to answer.
         offered: tuple[Signal, ...] = get_args(Signal) if history else ("next",)
         schema = {
-            "properties": {"signal": {"enum": offered}, "text": {"type": "string"}, "solved": {"type": "boolean"}},
+            "properties": {"signal": {"enum": offered}, "text": prose(1000), "solved": {"type": "boolean"}},
             "required": ["signal", "text", "solved"],
         }
 

@@ -7,22 +7,19 @@ ids that nobody mentioned are refused with the reason.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote
 
-from toolkit.restgpt.asking import Asker, Module, Unusable, strict, text_field
+from toolkit.restgpt.asking import Asker, Module, Unusable, prose, strict, text_field
+from toolkit.restgpt.call_text import calls_pattern, find_endpoint
 from toolkit.restgpt.evidence import Evidence
 from toolkit.restgpt.planner import Done
-from toolkit.restgpt.spec import Endpoint, Route, Spec
+from toolkit.restgpt.spec import Endpoint, Spec
 
 MOST_CALLS = 4
 TOKENS = 400
 BACKGROUND_SHARE = 0.25
-_SPECIAL = re.compile(r"[.\\+*?\[\](){}^$|]")
-FILLED = r"[^/{}<>?#\s\"\\]+"
 
 
 @dataclass(frozen=True)
@@ -60,7 +57,7 @@ class Selector:
         self._spec = spec
         self._known = f"Endpoints:\n{endpoints}"
         self._module = Module.load("selector")
-        self._pattern = filled_pattern(spec.endpoints)
+        self._pattern = f"^{calls_pattern(spec, spec.endpoints)}$"
 
     def select(
         self, sub_task: str, background: str, evidence: Evidence, tried: Sequence[Done] = (), instruction: str = ""
@@ -70,11 +67,11 @@ class Selector:
         Raises `NoAnswer` when the model gives nothing usable.
         """
         call = {
-            "properties": {"call": {"type": "string", "pattern": self._pattern}, "purpose": {"type": "string"}},
+            "properties": {"call": {"type": "string", "pattern": self._pattern}, "purpose": prose(300)},
             "required": ["call", "purpose"],
         }
         listed = {"type": "array", "maxItems": MOST_CALLS, "items": strict(call)}
-        schema = {"properties": {"calls": listed, "note": {"type": "string"}}, "required": ["calls", "note"]}
+        schema = {"properties": {"calls": listed, "note": prose(300)}, "required": ["calls", "note"]}
         lines = [f"Background: {self._asker.shorten(background, self._asker.room(BACKGROUND_SHARE))}"]
         lines.append(f"Sub-task: {sub_task}")
         for done in tried:
@@ -112,28 +109,3 @@ def checked_call(spec: Spec, written: str, purpose: Any, evidence: Evidence) -> 
                 f"{name} = {value} appears neither in the request nor in a result; first choose a call that finds it"
             )
     return PlannedCall(route.target, path, purpose.strip() if isinstance(purpose, str) else "")
-
-
-def find_endpoint(spec: Spec, text: str) -> tuple[Route[Endpoint], str]:
-    """The endpoint that `METHOD /path ...` means, and the path. Raises `Unusable` when the service has none such."""
-    verb, _, rest = text.strip("`*\"' ").partition(" ")
-    written = rest.split()
-    path = written[0] if written else ""
-    route = spec.route(verb, path) if path else None
-    if route is None:
-        raise Unusable(f"there is no endpoint {text[:120]!r}; choose from the list")
-    filled = route.target.path
-    for name, value in route.values.items():
-        filled = filled.replace(f"{{{name}}}", value if value in route.unfilled else quote(value, safe=""))
-    return route, filled
-
-
-def filled_pattern(endpoints: Sequence[Endpoint]) -> str:
-    """A pattern for `METHOD /path` of any of the endpoints, with path parameters filled."""
-    return f"^({'|'.join(path_pattern(f'{endpoint.method} {endpoint.path}') for endpoint in endpoints)})$"
-
-
-def path_pattern(template: str) -> str:
-    """A pattern for a path template whose parameters are filled."""
-    parts = re.split(r"\{[^{}]*\}", template)
-    return FILLED.join(_SPECIAL.sub(r"\\\g<0>", part) for part in parts)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from toolkit.restgpt.asking import Asker, Module, Unusable, text_field
+from toolkit.restgpt.asking import Asker, Module, Unusable, prose, text_field
 from toolkit.restgpt.budget import Budget
 from toolkit.restgpt.evidence import Evidence
 from toolkit.restgpt.executor import Executor
@@ -45,7 +45,7 @@ class Workbench:
     def conclude(self, request: str, history: list[Done]) -> Verdict:
         """A final answer from what was found, for strategies whose plan has no answer of its own."""
         schema = {
-            "properties": {"solved": {"type": "boolean"}, "answer": {"type": "string"}},
+            "properties": {"solved": {"type": "boolean"}, "answer": prose(1500)},
             "required": ["solved", "answer"],
         }
 

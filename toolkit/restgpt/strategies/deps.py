@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from toolkit.restgpt.asking import Module, Unusable, text_field
+from toolkit.restgpt.asking import Module, Unusable, prose, text_field
 from toolkit.restgpt.budget import LimitReached
 from toolkit.restgpt.planner import Done
 from toolkit.restgpt.selector import ApiPlan, PlannedCall
@@ -46,13 +46,12 @@ class Deps:
         raise LimitReached("deps_steps", MOST_ROUNDS)
 
     def _revise(self, request: str, history: list[Done], bench: Workbench) -> _Revision:
-        text = {"type": "string"}
         schema = {
             "properties": {
-                "explanation": text,
+                "explanation": prose(600),
                 "steps": steps_schema(bench.spec),
                 "solved": {"type": "boolean"},
-                "answer": text,
+                "answer": prose(1000),
             },
             "required": ["explanation", "steps", "solved", "answer"],
         }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from toolkit.restgpt.asking import Module, Unusable, text_field
+from toolkit.restgpt.asking import Module, Unusable, prose, text_field
 from toolkit.restgpt.caller import read_call
 from toolkit.restgpt.exchange import RestCall
 from toolkit.restgpt.executor import describe_failure
@@ -49,14 +49,13 @@ class Flat:
 
     def _act(self, request: str, history: list[Done], bench: Workbench) -> RestCall | Verdict:
         """The next request, or the answer."""
-        text, free = {"type": "string"}, {"type": "object"}
         schema = {
             "properties": {
-                "method": text,
-                "path": text,
-                "query": free,
+                "method": {"type": "string"},
+                "path": {"type": "string"},
+                "query": {"type": "object"},
                 "body": {},
-                "answer": text,
+                "answer": prose(1500),
                 "solved": {"type": "boolean"},
             },
             "required": [],

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from toolkit.restgpt.asking import Module, Unusable, text_field
+from toolkit.restgpt.asking import Module, Unusable, prose, text_field
+from toolkit.restgpt.call_text import calls_pattern
 from toolkit.restgpt.planner import Done
-from toolkit.restgpt.selector import ApiPlan, PlannedCall, checked_call, filled_pattern
+from toolkit.restgpt.selector import ApiPlan, PlannedCall, checked_call
 from toolkit.restgpt.workbench import NOTHING, Verdict, Workbench
 
 FINISH = "finish"
@@ -37,12 +38,12 @@ class ReAct:
 
     def _act(self, request: str, bench: Workbench) -> PlannedCall | Verdict:
         """The next thought and action."""
-        calls = filled_pattern(bench.spec.endpoints)[1:-1]
+        calls = calls_pattern(bench.spec, bench.spec.endpoints)
         schema = {
             "properties": {
-                "thought": {"type": "string"},
+                "thought": prose(400),
                 "action": {"type": "string", "pattern": f"^({FINISH}|{calls})$"},
-                "input": {"type": "string"},
+                "input": prose(1000),
                 "solved": {"type": "boolean"},
             },
             "required": ["thought", "action", "input", "solved"],

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from toolkit.restgpt.asking import Module, NoAnswer, Unusable, text_field
+from toolkit.restgpt.asking import Module, NoAnswer, Unusable, prose, text_field
 from toolkit.restgpt.strategies.react import ReAct
 from toolkit.restgpt.workbench import Verdict, Workbench
 
@@ -37,7 +37,7 @@ class Reflexion:
     def _reflect(self, request: str, verdict: Verdict, actor: ReAct, bench: Workbench) -> tuple[bool, str]:
         """(whether the trial holds up, the lesson if not), as the model judges it."""
         schema = {
-            "properties": {"good": {"type": "boolean"}, "lesson": {"type": "string"}},
+            "properties": {"good": {"type": "boolean"}, "lesson": prose(400)},
             "required": ["good", "lesson"],
         }
 

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from toolkit.restgpt.asking import Unusable, text_field
-from toolkit.restgpt.selector import PlannedCall, find_endpoint
+from toolkit.restgpt.asking import Unusable, prose, text_field
+from toolkit.restgpt.call_text import find_endpoint
+from toolkit.restgpt.selector import PlannedCall
 from toolkit.restgpt.spec import Spec
 
 MOST_STEPS = 10
@@ -19,7 +20,7 @@ def steps_schema(spec: Spec) -> dict[str, Any]:
     """The JSON schema of a list of steps: endpoints as listed, parameters open."""
     step = {
         "type": "object",
-        "properties": {"call": {"enum": [each.key for each in spec.endpoints]}, "purpose": {"type": "string"}},
+        "properties": {"call": {"enum": [each.key for each in spec.endpoints]}, "purpose": prose(300)},
         "required": ["call", "purpose"],
         "additionalProperties": False,
     }
