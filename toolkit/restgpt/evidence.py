@@ -10,7 +10,6 @@ import re
 
 from toolkit.restgpt.exchange import Exchange
 
-
 _DATE = re.compile(r"(19|20)\d\d(-\d\d(-\d\d)?)?")
 
 
