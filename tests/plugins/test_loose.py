@@ -23,7 +23,7 @@ values = st.recursive(
 
 
 @given(values, st.sampled_from([None, 0, 2]))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_strict_json_reads_as_json_does(value: Any, indent: int | None) -> None:
     document = parse(json.dumps(value, indent=indent))
     assert document.value == value
@@ -32,7 +32,7 @@ def test_strict_json_reads_as_json_does(value: Any, indent: int | None) -> None:
 
 
 @given(st.text('{}[],:"a1 \\\n', max_size=30))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_any_text_is_read_or_refused(text: str) -> None:
     document = parse(text)
     assert document.complete or document.faults

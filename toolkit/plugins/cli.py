@@ -172,6 +172,8 @@ def serve(
         from toolkit.plugins.serve import find_plugin, make_app
     except ModuleNotFoundError as error:
         raise UserError(f"serving needs {error.name}", fix="pip install 'heldout-toolkit[serve]'") from error
+    if base_url is None and host in ("0.0.0.0", "::", ""):
+        raise UserError("the manifest must say where callers reach the server", "--host " + host, "add --base-url")
     uvicorn.run(make_app(find_plugin(target), base_url or f"http://{host}:{port}"), host=host, port=port)
 
 
@@ -186,13 +188,15 @@ def import_(
     from toolkit.plugins.writing import manifest_json
 
     drafted = draft(source, base_url)
+    text = manifest_json(drafted.manifest)
+    if out is None:
+        typer.echo(text, nl=False)
+    else:
+        _write(out, text)
+        count = len(drafted.manifest.apis)
+        typer.echo(f"wrote {out}: {count} APIs; edit its examples, then: toolkit plugin lint {out}")
     for note in drafted.notes:
         typer.echo(f"note: {note}", err=True)
-    if out is None:
-        typer.echo(manifest_json(drafted.manifest), nl=False)
-        return
-    _write(out, manifest_json(drafted.manifest))
-    typer.echo(f"wrote {out}: {len(drafted.manifest.apis)} APIs; edit its examples, then: toolkit plugin lint {out}")
 
 
 def _write(path: Path, text: str, *, replace: bool = False) -> None:
