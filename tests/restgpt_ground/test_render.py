@@ -165,7 +165,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(VALUES, st.text(max_size=30), st.integers(0, 80))
 def test_any_value_stays_json_within_its_budget(value: Any, question: str, budget: int) -> None:
     text = prune_json(value, question, budget, count)

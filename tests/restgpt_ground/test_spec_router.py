@@ -21,6 +21,8 @@ MEANT = [
     ("**GET**", "**/items/7**", "GET /items/{item_id}"),
     ("GET", "http://api.test/v1/items/7", "GET /items/{item_id}"),
     ("GET", "HTTP://API.test/v1/items/7", "GET /items/{item_id}"),
+    ("GET", "http://api.test:80/v1/items/7", "GET /items/{item_id}"),
+    ("GET", "http://api.test:81/v1/items/7", None),
     ("GET", "/v1/items/7", "GET /items/{item_id}"),
     ("GET", "/files/a.b.csv", "GET /files/{name}.csv"),
     ("DELETE", "/items/7", "DELETE /items/{item_id}"),

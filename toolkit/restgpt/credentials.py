@@ -87,7 +87,7 @@ class Credentials:
 def _spellings(secrets: Iterable[str]) -> Iterable[str]:
     for secret in secrets:
         if len(secret) >= _SHORTEST:
-            yield from (secret, quote(secret, safe=""), quote_plus(secret), secret.replace("/", "\\/"))
+            yield from (secret, quote(secret), quote(secret, safe=""), quote_plus(secret), secret.replace("/", "\\/"))
             yield base64.b64encode(secret.encode()).decode()
             password = secret.partition(":")[2]
             if len(password) >= _SHORTEST:

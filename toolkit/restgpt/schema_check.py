@@ -28,7 +28,8 @@ _PYTHON_TYPES: dict[str, tuple[type, ...]] = {
 def schema_types(schema: Mapping[str, Any]) -> tuple[str, ...]:
     """The types a resolved schema allows; empty means any. Guessed from its keywords when it states none."""
     stated = schema.get("type")
-    types = [stated] if isinstance(stated, str) else [each for each in stated or () if isinstance(each, str)]
+    several = stated if isinstance(stated, list) else []
+    types = [stated] if isinstance(stated, str) else [each for each in several if isinstance(each, str)]
     if not types:
         types = ["object"] if "properties" in schema else ["array"] if "items" in schema else []
     elif schema.get("nullable") is True and "null" not in types:
@@ -111,6 +112,8 @@ class _Check:
         problems: list[str] = []
         required = schema.get("required")
         for name in required if isinstance(required, list) else ():
+            if not isinstance(name, str):
+                continue
             field = self._resolve(properties.get(name))
             if name not in value and not (isinstance(field, Mapping) and field.get("readOnly") is True):
                 problems.append(f"{_join(at, name)} is required")

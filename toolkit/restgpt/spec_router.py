@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 Target = TypeVar("Target")
 _NAME = re.compile(r"\{([^{}]*)\}")
@@ -117,7 +117,7 @@ class Router(Generic[Target]):
             return []
         path = parts.path
         if parts.scheme or parts.netloc:
-            origin = (parts.scheme.lower(), parts.netloc.lower())
+            origin = _origin(parts)
             return [path[len(base.path) :] for base in self._bases if base.origin == origin and base.covers(path)]
         if not path.startswith("/"):
             path = f"/{path}"
@@ -142,7 +142,13 @@ class _Base:
     @classmethod
     def parse(cls, url: str) -> _Base:
         parts = urlsplit(url)
-        return cls((parts.scheme.lower(), parts.netloc.lower()) if parts.netloc else None, parts.path.rstrip("/"))
+        return cls(_origin(parts) if parts.netloc else None, parts.path.rstrip("/"))
 
     def covers(self, path: str) -> bool:
         return path == self.path or path.startswith(f"{self.path}/")
+
+
+def _origin(parts: SplitResult) -> tuple[str, str]:
+    """Scheme and host with port, in lower case and without the scheme's own port."""
+    scheme, host = parts.scheme.lower(), parts.netloc.lower()
+    return scheme, host.removesuffix({"http": ":80", "https": ":443"}.get(scheme, ""))
