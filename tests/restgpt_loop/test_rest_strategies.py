@@ -158,6 +158,7 @@ def test_the_record_of_a_step_is_whole(rest):
     ]
     asked = record["trace"]["steps"][0]
     assert asked["fixed"] in record["trace"]["texts"] and len(asked["prompt"]) == 16
+    assert asked["parsed"] == {"signal": "next", "text": "Find the drill", "solved": True}
     assert asked["tokens"]["read"] > 0 and asked["took"] >= 0
 
 

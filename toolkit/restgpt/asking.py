@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -22,6 +22,7 @@ from toolkit.restgpt.budget import Budget
 from toolkit.restgpt.trace import Trace, fingerprint
 
 Answer = TypeVar("Answer")
+Parsed = TypeVar("Parsed")
 LONGEST_ANSWER = 16_000
 SECONDS_PER_QUESTION = 300.0
 _FENCE = re.compile(r"```[a-zA-Z0-9]*[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL)
@@ -94,33 +95,31 @@ class Asker:
         `known` is text of the run that does not change (the endpoint list) and belongs to the fixed part. `read`
         raises `Unusable` to have the model try again. Raises `NoAnswer`, `LimitReached` or `ModelError`.
         """
-        return self._converse(
-            module, situation, lambda text: read(read_json(text)), Schema(strict(schema)), known, tokens
-        )
+        return self._converse(module, situation, read_json, read, Schema(strict(schema)), known, tokens)
 
-    def ask_text(
-        self, module: Module, situation: str, read: Callable[[str], Answer], tokens: int = 512, stop: Sequence[str] = ()
-    ) -> Answer:
+    def ask_text(self, module: Module, situation: str, read: Callable[[str], Answer], tokens: int = 512) -> Answer:
         """The same for free text (program code)."""
-        return self._converse(module, situation, read, None, "", tokens, stop)
+        return self._converse(module, situation, str, read, None, "", tokens)
 
     def _converse(
         self,
         module: Module,
         situation: str,
-        read: Callable[[str], Answer],
+        parse: Callable[[str], Parsed],
+        read: Callable[[Parsed], Answer],
         shape: Schema | None,
         known: str,
         tokens: int,
-        stop: Sequence[str] = (),
     ) -> Answer:
         """Ask, read, and while the answer is unusable show it with the reason and ask again."""
         fixed = f"{module.fixed}\n\n{known}".rstrip() + "\n\nNow it is your turn.\n"
         rest, reason = f"{situation.strip()}\nAnswer:\n", ""
         for attempt in range(1 + self._repairs):
-            completion, event = self._complete(module.name, Prompt(fixed, rest), tokens, shape, stop)
+            completion, event = self._complete(module.name, Prompt(fixed, rest), tokens, shape)
             try:
-                answer = read(completion.text[:LONGEST_ANSWER])
+                parsed = parse(completion.text[:LONGEST_ANSWER])
+                event["parsed"] = parsed if shape else None
+                answer = read(parsed)
             except Unusable as problem:
                 reason = "it was cut, be shorter" if completion.finish == "length" else str(problem)
                 event["unusable"] = reason
@@ -132,13 +131,13 @@ class Asker:
         raise NoAnswer(module.name, reason)
 
     def _complete(
-        self, module: str, prompt: Prompt, tokens: int, shape: Schema | None, stop: Sequence[str]
+        self, module: str, prompt: Prompt, tokens: int, shape: Schema | None
     ) -> tuple[Completion, dict[str, Any]]:
         """One completion, counted and recorded; the record's data is returned so that the reading can be noted."""
         self._budget.before_tokens()
         limits = Limits(tokens, min(SECONDS_PER_QUESTION, self._budget.seconds_left))
         began = time.monotonic()
-        completion = self.model.complete([prompt], stop, limits, shape)[0]
+        completion = self.model.complete([prompt], (), limits, shape)[0]
         usage = completion.usage
         read = self.model.count(prompt.text) if usage.prompt is None else usage.prompt
         written = self.model.count(completion.text) if usage.written is None else usage.written

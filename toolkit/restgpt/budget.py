@@ -78,7 +78,7 @@ class Budget:
         """The model has read and written that many."""
         self.spent["tokens"] += tokens
 
-    def record(self) -> dict[str, object]:
+    def record(self) -> dict[str, dict[str, float]]:
         """Spent and limits as JSON data."""
         return {"spent": {**self.spent, "seconds": round(self.seconds, 3)}, "limits": asdict(self.limits)}
 

@@ -44,7 +44,7 @@ class Answer:
     status: Status
     strategy: str
     model: str
-    budget: dict[str, object]
+    budget: dict[str, dict[str, float]]
     trace: Trace = field(repr=False)
 
     @property
@@ -59,9 +59,8 @@ class Answer:
 
     def page(self) -> str:
         """The trace as a readable, self-contained HTML page."""
-        spent = self.budget["spent"]
         header = {"answer": self.text, "status": self.status, "strategy": self.strategy, "model": self.model}
-        return self.trace.page(self.question, {**header, "spent": spent})
+        return self.trace.page(self.question, {**header, **self.budget["spent"]})
 
 
 _RECORDED = ("question", "text", "status", "strategy", "model", "budget")
