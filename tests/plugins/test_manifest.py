@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from toolkit.errors import UserError
+from toolkit.plugins.compile import compile_plugins
 from toolkit.plugins.manifest import builtin, load, read, schema_text, validate
 from toolkit.plugins.writing import manifest_json
 
@@ -29,6 +32,13 @@ SEED = """{
 ]
 }
 """
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text('[M(]->1 \n"', max_size=12),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text("a", max_size=2), inner, max_size=2),
+    max_leaves=8,
+)
 
 
 def math(**changes: Any) -> dict[str, Any]:
@@ -132,6 +142,44 @@ def test_duplicate_api_is_an_error_at_the_second() -> None:
 @pytest.mark.parametrize("value", [[], None, 3, "x", {}, {"apis": []}, {"apis": {"A": 3}}, {"apis": {"": {}}}])
 def test_wrong_shapes_are_faults_and_never_raise(value: Any) -> None:
     assert faults_of(value)
+
+
+def test_a_slow_pattern_is_tried_once_however_many_examples_there_are() -> None:
+    examples = [["q", f"[MATH({'a' * 60}!) -> 1] {number}"] for number in range(900)]
+    found = faults_of(math(pattern="(a|aa)+", examples=examples))
+    assert found == [
+        (
+            "apis.MATH.examples[0][1]",
+            f"matching '{'a' * 57}...' against the pattern of MATH took over 0.05 s",
+        )
+    ]
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, len(SEED)), st.integers(0, 6), st.text('{}[]":,0 -\n\\(>', max_size=3)), max_size=4
+    )
+)
+@settings(max_examples=150, deadline=None)
+def test_a_damaged_text_is_read_or_refused_with_places(cuts: list[tuple[int, int, str]]) -> None:
+    text = SEED
+    for at, length, put in cuts:
+        text = text[:at] + put + text[at + length :]
+    reading = read(text)
+    wrong = [fault for fault in reading.faults if fault.level == "error"]
+    assert (reading.manifest is None) == bool(wrong)
+    lines = text.count("\n") + 1
+    assert all(fault.line is not None and 1 <= fault.line <= lines and (fault.column or 0) >= 1 for fault in wrong)
+    if reading.manifest is not None:
+        compile_plugins([reading.manifest])
+
+
+@given(st.sampled_from(["url", "arguments", "history", "examples", "pattern"]), json_values)
+@settings(max_examples=150, deadline=None)
+def test_any_value_in_any_field_is_a_fault_or_fine(field: str, value: Any) -> None:
+    reading = read(json.dumps(math(**{field: value})))
+    if reading.manifest is not None:
+        compile_plugins([reading.manifest])
 
 
 def test_load_names_file_place_and_number_of_faults(tmp_path: Path) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -107,3 +110,14 @@ def test_names_must_be_known_and_distinct() -> None:
     with pytest.raises(UserError, match="offered by two plugins"):
         load_toolbox([builtin(), science()])
     assert load_toolbox([]).run("A", "").status == "unknown"
+
+
+def test_the_example_script_runs() -> None:
+    script = Path(__file__).resolve().parents[2] / "examples" / "serve_plugin.py"
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [
+        "[AGE(cat 5) ok: 30]",
+        "[PETS() ok: cat, dog, rabbit]",
+        "[AGE(horse 2) error: nothing is known about a horse]",
+        "[AGE(five cats) refused: the argument does not match the pattern of AGE]",
+    ]

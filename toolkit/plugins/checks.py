@@ -78,7 +78,7 @@ def _check_line(text: str, path: Path) -> Iterator[Fault]:
 
 
 def _check_answer(
-    answer: str, path: Path, apis: Mapping[str, Mapping[str, Any]], patterns: Mapping[str, regex.Pattern[str]]
+    answer: str, path: Path, apis: Mapping[str, Mapping[str, Any]], patterns: dict[str, regex.Pattern[str]]
 ) -> Iterator[Fault]:
     try:
         calls = [piece for piece in parse_answer(answer, apis) if isinstance(piece, ExampleCall)]
@@ -92,15 +92,17 @@ def _check_answer(
         elif api.get("arguments") is False and call.arguments:
             yield Fault(f"{call.name} takes no arguments", path, fix=f"write [{call.name}() -> result]")
         elif call.name in patterns:
-            yield from _check_match(call, patterns[call.name], path)
+            yield from _check_match(call, patterns, path)
 
 
-def _check_match(call: ExampleCall, pattern: regex.Pattern[str], path: Path) -> Iterator[Fault]:
+def _check_match(call: ExampleCall, patterns: dict[str, regex.Pattern[str]], path: Path) -> Iterator[Fault]:
+    """Match the arguments. A pattern that was too slow once is not tried again: there may be thousands of examples."""
     try:
-        if pattern.fullmatch(call.arguments, timeout=PATTERN_SECONDS):
+        if patterns[call.name].fullmatch(call.arguments, timeout=PATTERN_SECONDS):
             return
         what = f"the arguments {quote(call.arguments)} do not match the pattern of {call.name}"
     except TimeoutError:
+        del patterns[call.name]
         what = f"matching {quote(call.arguments)} against the pattern of {call.name} took over {PATTERN_SECONDS} s"
     yield Fault(what, path, fix="correct the example or the pattern")
 
