@@ -15,6 +15,8 @@ from toolkit.restgpt.asking import Asker, Module, Unusable, prose, text_field
 Signal = Literal["next", "continue", "end"]
 HISTORY_SHARE = 0.4
 TOKENS = 400
+ANSWER_CHARACTERS = 1000
+SUB_TASK_CHARACTERS = 300
 
 
 @dataclass(frozen=True)
@@ -49,8 +51,9 @@ class Planner:
         """The next sub-task, continue, or end. Raises `NoAnswer` when the model gives nothing usable."""
         # Without any result there is nothing to continue and, the service being unknown to it, nothing to answer.
         offered: tuple[Signal, ...] = get_args(Signal) if history else ("next",)
+        text = prose(ANSWER_CHARACTERS if history else SUB_TASK_CHARACTERS)
         schema = {
-            "properties": {"signal": {"enum": offered}, "text": prose(1000), "solved": {"type": "boolean"}},
+            "properties": {"signal": {"enum": offered}, "text": text, "solved": {"type": "boolean"}},
             "required": ["signal", "text", "solved"],
         }
 
