@@ -130,9 +130,10 @@ def test_a_refusal_reaches_the_caller(name: str) -> None:
 SLOW = {
     "endless loop catching everything", "endless regular expression", "endless iterator", "memory caught again",
     "memory by mapping", "memory by list", "endless output", "stack overflow in C", "deep nesting", "deep attribute",
-    "io_uring", "foreign calling convention", "trace the parent", "memory of the parent", "new namespaces", "become root",
-    "mount", "kernel keys", "bpf", "duplicate a descriptor", "pipe", "second chroot", "change folder", "rename", "remove",
-    "hard link", "read its own program", "list a folder", "posix_spawn", "unix socket by ctypes", "signal everything",
+    "io_uring", "foreign calling convention", "trace the parent", "memory of the parent", "new namespaces",
+    "become root", "mount", "kernel keys", "bpf", "duplicate a descriptor", "pipe", "second chroot", "change folder",
+    "rename", "remove", "hard link", "read its own program", "list a folder", "posix_spawn", "unix socket by ctypes",
+    "signal everything",
 }  # fmt: skip
 
 
