@@ -31,14 +31,17 @@ def _part(
     softcap: float | None,
 ) -> Part:
     """Attention [..., q, size] over one set of keys [..., k, size], and its log-sum-exp [..., q], in float32."""
+    # In place throughout: the scores are the largest tensor of a step, and each pass over them costs as much as the sum.
     scores = torch.matmul(query.float() * scale, key.float().transpose(-1, -2))
     if softcap is not None:
-        scores = softcap * torch.tanh(scores / softcap)
+        scores = scores.div_(softcap).tanh_().mul_(softcap)
     if mask is not None:
-        scores = scores.masked_fill(~mask, torch.finfo(torch.float32).min)
-    total = torch.logsumexp(scores, dim=-1)
-    weights = torch.exp(scores - total.unsqueeze(-1)).to(value.dtype)
-    return torch.matmul(weights, value), total
+        scores.masked_fill_(~mask, torch.finfo(torch.float32).min)
+    highest = scores.amax(dim=-1, keepdim=True)
+    weights = scores.sub_(highest).exp_()
+    total = weights.sum(dim=-1, keepdim=True)
+    out = torch.matmul(weights.to(value.dtype), value) / total.to(value.dtype)
+    return out, (highest + total.log()).squeeze(-1)
 
 
 class _Layer:
