@@ -32,14 +32,16 @@ def comparison_table(result: Json) -> RenderableType:
 
 
 def _table(comparison: Json) -> RenderableType:
+    from rich import box
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=Text(f"{comparison['model']} {comparison['variant']}  against  {comparison['other']}"))
-    for name in ("skill", "shots"):
-        table.add_column(name)
-    for name in ("ours", "theirs", "difference [95 %]", "test", "adjusted p", "inside"):
-        table.add_column(name, justify="right")
+    title = f"{comparison['model']} {comparison['variant']}  against  {comparison['other']}"
+    table = Table(title=Text(title), box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in ("", "N"):
+        table.add_column(name, no_wrap=True)
+    for name in ("ours", "k/n", "theirs", "k/n", "change", "95 %", "test", "adj. p", "inside"):
+        table.add_column(name, justify="right", no_wrap=True)
     for cell in comparison["cells"]:
         table.add_row(*map(Text, _row(cell)), style="" if cell["inside"] else "yellow")
     return table
@@ -47,17 +49,16 @@ def _table(comparison: Json) -> RenderableType:
 
 def _row(cell: Json) -> list[str]:
     (k1, n1), (k2, n2) = cell["ours"], cell["theirs"]
-    q = cell["p_adjusted"]
-    difference = NOT_RUN
-    if cell["difference"] is not None:
-        low, high = cell["interval"]
-        difference = f"{100 * cell['difference']:+.1f} [{percent(low)}, {percent(high)}]"
+    q, bounds = cell["p_adjusted"], cell["interval"]
     return [
         f"{cell['skill']}{mark(cell)}",
         str(cell["shots"]),
-        f"{percent(k1 / n1)} {k1}/{n1}",
-        f"{percent(k2 / n2)} {k2}/{n2}",
-        difference,
+        percent(k1 / n1),
+        f"{k1}/{n1}",
+        percent(k2 / n2),
+        f"{k2}/{n2}",
+        NOT_RUN if cell["difference"] is None else f"{100 * cell['difference']:+.1f}",
+        NOT_RUN if bounds is None else f"{100 * bounds[0]:+.0f} {100 * bounds[1]:+.0f}",
         cell["test"] or NOT_RUN,
         NOT_RUN if q is None else "<.0001" if q < 1e-4 else f"{q:.4f}",
         "yes" if cell["inside"] else "no",

@@ -24,8 +24,8 @@ from experiments.report.tables import cells_by_place, mark, percent
 
 Json = Mapping[str, Any]
 TEMPLATES = Path(__file__).parent / "templates"
+# The heat maps are files only: on the page the matrices themselves are the heat maps.
 CAPTIONS = {
-    "heat": "Accuracy of every cell; held-out cells are outlined.",
     "shots": "Accuracy against shots with 95 % Wilson bands; hollow points are published values of the same model.",
     "confusion": "What was asked against what was called.",
     "outcomes": "What became of the samples, per cell.",
@@ -92,7 +92,11 @@ def render(summary: Json, header: Json, layout: Layout, entries: Sequence[Entry]
         config=header.get("config", {}),
         entries=embedded_json(list(entries)),
         shown=len(entries),
-        figures=[(name, CAPTIONS.get(name.split("-")[0], ""), inline_svg(svg)) for name, svg in figures.items()],
+        figures=[
+            (name, CAPTIONS[kind], inline_svg(svg))
+            for name, svg in figures.items()
+            if (kind := name.split("-")[0]) in CAPTIONS
+        ],
         style=Markup((TEMPLATES / "report.css").read_text(encoding="utf-8")),
         script=Markup(script),
         script_digest=digest,

@@ -47,7 +47,8 @@ function itemOf(entry) {
   const item = make("li");
   const meta = make("div", "meta");
   const verdict = entry.passed === null ? "unknown" : entry.passed ? "right" : "wrong";
-  meta.append(make("span", "badge " + verdict, entry.outcome.replaceAll("_", " ")));
+  const word = { unknown: "no verdict", right: "passed", wrong: "failed" }[verdict];
+  meta.append(make("span", "badge " + verdict, word + ": " + entry.outcome.replaceAll("_", " ")));
   meta.append(make("span", "", "truth " + entry.truth + ", answer " + (entry.answer === null ? "none" : entry.answer)));
   meta.append(make("span", "", (entry.heldOut ? "held out" : "seen") + ", ended by " + entry.finish));
   meta.append(make("span", "id", entry.id));
