@@ -14,7 +14,9 @@ import typer
 
 from toolkit.errors import RunError, UserError
 
-app = typer.Typer(help="Lint, fix, compile, call, serve and import plugins.", no_args_is_help=True)
+app = typer.Typer(
+    help="Write, lint, fix, compile, call, serve and import plugins.", no_args_is_help=True, add_completion=False
+)
 
 PluginArgument = Annotated[str, typer.Argument(help="manifest file, folder, built-in (science) or installed plugin")]
 Json = Annotated[bool, typer.Option("--json", help="print JSON for a program")]
