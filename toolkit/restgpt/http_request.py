@@ -16,8 +16,8 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 from toolkit.restgpt.exchange import ErrorKind, RestCall
 from toolkit.restgpt.http_parameters import parameter_problems, query_pairs, read_value, written
 from toolkit.restgpt.schema_check import schema_problems
-from toolkit.restgpt.spec_router import is_placeholder
-from toolkit.restgpt.spec_types import Body, Endpoint, Parameter, Place, Route, Spec
+from toolkit.restgpt.spec_router import Route, is_placeholder
+from toolkit.restgpt.spec_types import Body, Endpoint, Parameter, Place, Spec
 
 _OURS = {"authorization", "accept", "content-type", "host", "cookie", "content-length", "transfer-encoding"}
 _FORM = "application/x-www-form-urlencoded"

@@ -66,13 +66,13 @@ def _own_problems(value: Any, schema: Mapping[str, Any], name: str) -> Iterator[
             yield f"{name} must be at least {low}, not {value}"
         if high is not None and value > high:
             yield f"{name} must be at most {high}, not {value}"
-    sized = {str: ("minLength", "maxLength", "characters"), list: ("minItems", "maxItems", "items")}.get(type(value))
-    if sized:
-        low, high = _number(schema, sized[0]), _number(schema, sized[1])
+    if isinstance(value, (str, list)):
+        kind, unit = ("Length", "characters") if isinstance(value, str) else ("Items", "items")
+        low, high = _number(schema, f"min{kind}"), _number(schema, f"max{kind}")
         if low is not None and len(value) < low:
-            yield f"{name} must have at least {low} {sized[2]}, not {len(value)}"
+            yield f"{name} must have at least {low} {unit}, not {len(value)}"
         if high is not None and len(value) > high:
-            yield f"{name} must have at most {high} {sized[2]}, not {len(value)}"
+            yield f"{name} must have at most {high} {unit}, not {len(value)}"
 
 
 def _number(schema: Mapping[str, Any], key: str) -> int | float | None:
@@ -139,7 +139,7 @@ class _Check:
             if isinstance(options, list) and options:
                 tried = [self.problems(value, option, at, depth + 1) for option in options]
                 if all(tried):
-                    problems += min(tried, key=len)
+                    problems += min(tried, key=lambda each: len(each))
         return problems
 
 
