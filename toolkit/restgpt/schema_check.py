@@ -139,7 +139,8 @@ class _Check:
             if isinstance(options, list) and options:
                 tried = [self.problems(value, option, at, depth + 1) for option in options]
                 if all(tried):
-                    problems += min(tried, key=lambda each: len(each))
+                    closest: list[str] = min(tried, key=len)
+                    problems += closest
         return problems
 
 
