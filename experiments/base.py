@@ -111,8 +111,12 @@ class Experiment(Protocol):
         """The items in groups that are good to answer together."""
         ...
 
+    def prepare(self, batch: Batch) -> None:
+        """Load what the batch needs, if it is not loaded yet; kept apart from `answer`, which is timed."""
+        ...
+
     def answer(self, batch: Batch) -> Iterator[Answered]:
-        """Answer the items of a batch, in any order; model loading happens here, once."""
+        """Answer the items of a prepared batch, in any order."""
         ...
 
     def models(self) -> dict[str, dict[str, Any]]:

@@ -79,6 +79,8 @@ def _run_batch(
     experiment: Experiment, batch: Batch, folder: Path, writer: RunWriter, header: dict[str, Any], watch: Watch
 ) -> dict[str, Any]:
     """Answer and store one batch; the header, with the batch's model described."""
+    experiment.prepare(batch)
+    header = _note_models(experiment, folder, header)
     started = perf_counter()
     answers: list[Answered] = []
     for answer in experiment.answer(batch):
@@ -86,7 +88,6 @@ def _run_batch(
         watch.answered(answer.sample["id"])
     if {answer.sample["id"] for answer in answers} != {item.id for item in batch.items}:
         raise RunError(f"{batch.file}: {len(answers)} answers to {len(batch.items)} questions")
-    header = _note_models(experiment, folder, header)
     share = (perf_counter() - started) / len(answers)
     writer.write_prefixes(answer.fragment for answer in answers if answer.fragment)
     timings = sorted(({**answer.timing, "id": answer.sample["id"], "seconds": share} for answer in answers), key=_id)

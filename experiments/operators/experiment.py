@@ -112,6 +112,10 @@ class OperatorTransfer:
         asked = self.prompts.ask(item)
         return item.shots, tuple(part.digest for part in asked.parts), item.trial, self.skills.index(item.skill)
 
+    def prepare(self, batch: Batch) -> None:
+        """Load the model of the batch."""
+        self._engine(batch.items[0].model, batch.items[0].variant)
+
     def answer(self, batch: Batch) -> Iterator[Answered]:
         """Answer with the engine of the batch's model and variant."""
         first = batch.items[0]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from experiments.records import Sample
 from experiments.suites.suite import Skill, identify
@@ -159,21 +159,16 @@ def after_last_call(sample: Sample) -> str:
     return rest.partition(syntax_of(sample["variant"]).closer)[2]
 
 
-def _tail(sample: Sample) -> str:
-    """The text behind the last call's arguments."""
-    return after_last_call(sample)
-
-
 def _open_call(sample: Sample) -> bool:
     """Whether the reply ends inside a call that its budget cut."""
-    syntax = syntax_of(sample["variant"])
-    return sample["finish"] in BUDGET and _tail(sample).count(syntax.opener) > _tail(sample).count(syntax.closer)
+    syntax, rest = syntax_of(sample["variant"]), after_last_call(sample)
+    return sample["finish"] in BUDGET and rest.count(syntax.opener) > rest.count(syntax.closer)
 
 
 def _attempted(sample: Sample) -> bool:
     """Whether the model wrote something that was meant as a call."""
     opener = re.escape(syntax_of(sample["variant"]).opener)
-    return re.search(rf"{opener}\s*[A-Za-z_]", _tail(sample)) is not None
+    return re.search(rf"{opener}\s*[A-Za-z_]", after_last_call(sample)) is not None
 
 
 def _number(text: str) -> Decimal | None:
@@ -189,8 +184,3 @@ def _number(text: str) -> Decimal | None:
 def _words(text: str) -> list[str]:
     words = (word.strip(".,;:!?\"'()[]<>").casefold() for word in text.split())
     return [word for word in words if word]
-
-
-def described(sample: Mapping[str, Any]) -> str:
-    """One line on a sample for people: question, reply, outcome."""
-    return f"{sample['question']} ->{sample['text']!r} ({sample['outcome']})"
