@@ -25,6 +25,7 @@ _SMALL = (
     *("thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"),
 )
 _TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+_SENTENCE = re.compile(r"(?<=[a-z0-9)\"'][.!?;])\s+(?=[A-Z])|\n")  # not after an initial, as in "J. Doe"
 _NO = re.compile(r"\b(?:no|not|isn t|aren t|wasn t|don t|doesn t|didn t|neither|different|never)\b")
 _YES = re.compile(r"\b(?:yes|is|are|was|were|does|do|did|both|same)\b")
 _ABSTAIN = re.compile(
@@ -108,7 +109,7 @@ def chosen(options: Sequence[str], text: str, more: Sequence[str], less: Sequenc
     if len(mentioned(options, text)) == 1:
         return mentioned(options, text)[0][1]
     pattern = re.compile(rf"\b({'|'.join([*more, *less])})\b")
-    for sentence in re.split(r"(?<=[.!?;])\s+(?=[A-Z])|\n", text):
+    for sentence in _SENTENCE.split(text):
         places = _occurrences(options, sentence)
         comparison = pattern.search(normalise(sentence))
         if not places or comparison is None:
@@ -133,13 +134,14 @@ def content_words(text: str) -> set[str]:
 
 def _occurrences(names: Sequence[str], text: str) -> list[tuple[int, str]]:
     words = f" {normalise(text)} "
+    forms = {normalise(name): name for name in names}
+    for form, name in list(forms.items()):  # a whole name wins over one that only lacks its "The"
+        forms.setdefault(form.removeprefix("the "), name)
     found: list[tuple[int, str]] = []
-    for name in sorted(set(names), key=lambda each: (-len(normalise(each)), each)):
-        plain = normalise(name)
-        for form in dict.fromkeys((plain, plain.removeprefix("the "))):
-            while form and (at := words.find(f" {form} ")) >= 0:
-                found.append((at, name))
-                words = words[: at + 1] + "\0" * len(form) + words[at + 1 + len(form) :]
+    for form in sorted(forms, key=lambda each: (-len(each), each)):
+        while form and (at := words.find(f" {form} ")) >= 0:
+            found.append((at, forms[form]))
+            words = words[: at + 1] + "\0" * len(form) + words[at + 1 + len(form) :]
     return sorted(found)
 
 

@@ -51,6 +51,7 @@ def build(seed: int, counterfactual: bool = False) -> World:
     casting = cast_movies(dice, slots, people, listed)
     known = Catalogue(tuple(movie_genres), tuple(keywords), tuple(companies))
     movies = _movies(dice, slots, people, casting, known)
+    dice.taken_days.clear()  # a show may start on the day of a film
     known_tv = Catalogue(tuple(tv_genres), tuple(keywords), tuple(companies))
     tv_casting = cast_shows(dice, tv_slots, people, listed, _directors(slots, casting))
     rich = [slot.id for slot in tv_slots if slot.rich]

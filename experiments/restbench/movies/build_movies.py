@@ -14,7 +14,7 @@ from typing import Any
 
 from experiments.restbench.movies import names
 from experiments.restbench.movies.build_people import People
-from experiments.restbench.movies.draw import Dice, Slot, rating, some
+from experiments.restbench.movies.draw import Dice, Slot, rating, some, span
 from experiments.restbench.movies.world import CLOCK, Collection, Credit, Movie, Rating, Review
 
 TOTAL = 600
@@ -65,9 +65,9 @@ def set_dates(dice: Dice, slots: Sequence[Slot]) -> None:
     loose = [slot for slot in slots if slot.kind == "filler" and slot.rich and slot.collection is None]
     window = dice.facts.sample(loose, k=_UPCOMING + _NOW_PLAYING)
     for slot in window[:_UPCOMING]:
-        slot.day = dice.day(CLOCK + timedelta(days=3), CLOCK + timedelta(days=300))
+        slot.day = dice.day(span(CLOCK + timedelta(days=3), CLOCK + timedelta(days=300)))
     for slot in window[_UPCOMING:]:
-        slot.day = dice.day(CLOCK - timedelta(days=42), CLOCK - timedelta(days=1))
+        slot.day = dice.day(span(CLOCK - timedelta(days=42), CLOCK - timedelta(days=1)))
     for slot in slots:
         unannounced = not slot.rich and slot.kind == "filler" and dice.facts.random() < 0.15
         if slot.day is None and not unannounced:

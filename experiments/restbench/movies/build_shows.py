@@ -13,7 +13,7 @@ from typing import Any
 from experiments.restbench.movies import names
 from experiments.restbench.movies.build_movies import Catalogue, reviews
 from experiments.restbench.movies.build_people import People
-from experiments.restbench.movies.draw import Dice, Slot, rating, some
+from experiments.restbench.movies.draw import Dice, Slot, rating, some, span
 from experiments.restbench.movies.world import CLOCK, Credit, Episode, Season, Show
 
 TOTAL = 200
@@ -151,15 +151,11 @@ def _listed(dice: Dice, entry: Mapping[str, Any], kind: str) -> ShowSlot:
 def _first_day(dice: Dice, slot: ShowSlot) -> date:
     years = 364 * (len(slot.lengths) - 1)
     if not slot.on_the_air:
-        return dice.day(date(1975, 1, 1), CLOCK - timedelta(days=years + 200))
-    shown = dice.facts.randint(1, slot.lengths[-1] - 2)
-    while True:
-        ahead = dice.facts.choice((0, 0, 1, 2, 3, 4, 5, 6))
-        day = CLOCK + timedelta(days=ahead) - timedelta(days=7 * shown + years)
-        if day not in dice.taken_days:
-            dice.taken_days.add(day)
-            return day
-        shown = dice.facts.randint(1, slot.lengths[-1] - 2)
+        return dice.day(span(date(1975, 1, 1), CLOCK - timedelta(days=years + 200)))
+    # Episode `shown + 1` of the last season airs today or within the week; a third of the shows air today.
+    ahead = range(1) if dice.facts.random() < 0.3 else range(7)
+    shown = range(1, slot.lengths[-1] - 1)
+    return dice.day([CLOCK + timedelta(days=a - 7 * s - years) for a in ahead for s in shown])
 
 
 def _cast(dice: Dice, slot: ShowSlot, people: People, casting: ShowCasting) -> tuple[Credit, ...]:

@@ -12,6 +12,14 @@ from random import Random
 from experiments.restbench.movies.world import CLOCK, Credit, Image, Rating
 
 
+def span(first: date, last: date) -> list[date]:
+    """All days from first to last."""
+    return [first + timedelta(days=at) for at in range((last - first).days + 1)]
+
+
+_PAST = span(date(1950, 1, 1), CLOCK - timedelta(days=60))
+
+
 @dataclass
 class Dice:
     """`names` draws identities, `facts` everything else; the sets keep draws distinct."""
@@ -44,17 +52,20 @@ class Dice:
         """Two letters and seven digits."""
         return f"{letters}{self.facts.randrange(10**6, 10**7)}"
 
-    def day(self, first: date, last: date) -> date:
-        """A day in the range that no other work of this world has."""
-        while True:
-            drawn = first + timedelta(days=self.facts.randrange((last - first).days + 1))
+    def day(self, days: Sequence[date]) -> date:
+        """One of the days, if possible one that no other work of this kind has (see `taken_days`)."""
+        for _ in range(200):
+            drawn = self.facts.choice(days)
             if drawn not in self.taken_days:
-                self.taken_days.add(drawn)
-                return drawn
+                break
+        else:
+            drawn = next((day for day in days if day not in self.taken_days), days[0])
+        self.taken_days.add(drawn)
+        return drawn
 
     def past(self) -> date:
         """A day well before the clock."""
-        return self.day(date(1950, 1, 1), CLOCK - timedelta(days=60))
+        return self.day(_PAST)
 
     def number(self, low: float, high: float) -> float:
         """A number with three decimals in the range, never whole, drawn once in a world."""

@@ -105,10 +105,10 @@ _RELATIVES = ["brother", "sister", "uncle", "grandmother", "neighbour", "flatmat
 
 
 def unique(dice: Random, make: Callable[[Random], str], taken: set[str]) -> str:
-    """Draw until the name is new; the name is added to `taken`."""
+    """Draw until the name is new, a leading "The" aside; the name is added to `taken`."""
     while True:
         name = make(dice)
-        if name not in taken:
+        if not {name, f"The {name}", name.removeprefix("The ")} & taken:
             taken.add(name)
             return name
 
