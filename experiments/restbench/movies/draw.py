@@ -11,13 +11,16 @@ from random import Random
 
 from experiments.restbench.movies.world import CLOCK, Credit, Image, Rating
 
+_FIRST = date(1950, 1, 1)
+_DAYS = [_FIRST + timedelta(days=at) for at in range((CLOCK - _FIRST).days + 400)]
+
 
 def span(first: date, last: date) -> list[date]:
-    """All days from first to last."""
-    return [first + timedelta(days=at) for at in range((last - first).days + 1)]
+    """All days from first to last, within 1950 and a year after the clock."""
+    return _DAYS[(first - _FIRST).days : (last - _FIRST).days + 1]
 
 
-_PAST = span(date(1950, 1, 1), CLOCK - timedelta(days=60))
+_PAST = span(_FIRST, CLOCK - timedelta(days=60))
 
 
 @dataclass
