@@ -20,7 +20,7 @@ from experiments.report.tables import terminal
 from experiments.report.verify import verify
 from experiments.storage import make_folder, write_atomic
 
-__all__ = ["compare", "print_comparison", "print_matrix", "report", "verify"]
+__all__ = ["compare", "has_figures", "print_comparison", "print_matrix", "report", "verify"]
 
 
 def report(run: Path) -> Path:
@@ -55,6 +55,11 @@ def _draw(run: Path, reading: build.Reading, summary: str) -> list[str]:
     drawn["summary_sha256"] = hashlib.sha256(summary.encode("utf-8", "surrogatepass")).hexdigest()
     write_atomic(run / build.FIGURES, json.dumps(drawn, indent=1, sort_keys=True) + "\n")
     return list(drawn["names"])
+
+
+def has_figures(run: Path) -> bool:
+    """Whether the last report of a run drew figures."""
+    return bool(json.loads((run / build.FIGURES).read_text(encoding="utf-8"))["names"])
 
 
 def print_matrix(run: Path) -> None:

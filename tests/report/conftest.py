@@ -17,6 +17,7 @@ from toolkit.plugins.fragment import Fragment, Segment
 sys.path.insert(0, str(Path(__file__).parent))
 import synthetic
 
+SHOTS = (0, 1, 3)  # few panels: drawing them is what takes time
 HEADER = {
     "experiment": "operators",
     "config": {"typed": {"trials": 12}, "resolved": {"trials": 12}},
@@ -50,7 +51,7 @@ def write_run(folder: Path, samples: Iterable[dict[str, Any]]) -> Path:
 @pytest.fixture(scope="session")
 def reported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run with its report. Read only: tests that change something copy it (see `run`)."""
-    folder = write_run(tmp_path_factory.mktemp("runs") / "made", synthetic.samples(12))
+    folder = write_run(tmp_path_factory.mktemp("runs") / "made", synthetic.samples(12, shots=SHOTS))
     report(folder)
     return folder
 

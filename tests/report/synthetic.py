@@ -77,11 +77,12 @@ def samples(
     trials: int = 40,
     models: tuple[str, ...] = ("gpt-neo-125m", "toy-60M"),
     variants: tuple[str, ...] = ("paper-arrow",),
+    shots: tuple[int, ...] = (0, 1, 2, 3, 4, 5),
 ) -> Iterator[dict[str, Any]]:
-    """A whole grid of 6 skills x 6 shots for each model and variant."""
+    """All skills at all numbers of shots for each model and variant."""
     for place, model in enumerate(models):
         for variant in variants:
-            for shots in range(6):
+            for count in shots:
                 for skill in SKILLS:
                     for trial in range(trials):
-                        yield sample(model, variant, shots, skill, trial, 0.95 - 0.2 * place)
+                        yield sample(model, variant, count, skill, trial, 0.95 - 0.2 * place)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import synthetic
-from conftest import write_run  # type: ignore[import-not-found]
+from conftest import SHOTS, write_run  # type: ignore[import-not-found]
 
 from experiments import published
 from experiments.report.commands import compare, print_comparison
@@ -59,7 +59,7 @@ def test_a_stand_in_is_called_one(reported: Path, capsys: pytest.CaptureFixture[
 def test_two_runs_with_the_same_questions_are_paired(reported: Path, tmp_path: Path) -> None:
     worse = [
         {**sample, "scores": {**sample["scores"], "paper": sample["scores"]["paper"] and sample["trial"] % 2 == 0}}
-        for sample in synthetic.samples(12)
+        for sample in synthetic.samples(12, shots=SHOTS)
     ]
     other = write_run(tmp_path / "other", worse)
     first, second = compare(reported, str(other))["comparisons"]
