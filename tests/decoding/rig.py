@@ -78,7 +78,7 @@ def requests(tokenizer: object, count: int, *, prefix_of=None, temperature: floa
             seed=n,
             limits=Limits(**{"model_tokens": 30, "calls": 3, **limits}),
             sampling=settings,
-            constraint=Few(tokenizer),
+            constraint=lambda: Few(tokenizer),
         )
 
 

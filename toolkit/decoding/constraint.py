@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Constraint(Protocol):
-    """The grammar state of one row; made anew for each request, never shared between rows."""
+    """The grammar state of one row; made anew for each row, never shared."""
 
     def mask(self) -> torch.Tensor | None:
         """The tokens allowed next: bool, shape [vocabulary], on the CPU; None when every token is allowed.

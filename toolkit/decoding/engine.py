@@ -12,10 +12,11 @@ from typing import Any
 import torch
 
 from toolkit.decoding.attention import attached, reaches_every_layer
+from toolkit.decoding.memory import bytes_per_row, slots_that_fit
 from toolkit.decoding.prefix import Prefix
 from toolkit.decoding.slots import Slots
 from toolkit.decoding.step import Feed, Step
-from toolkit.errors import UserError
+from toolkit.errors import RunError, UserError
 
 # Largest difference between logits of the two passes that counts as equal, relative to the largest logit.
 TOLERANCE = {torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 8e-2}
@@ -23,15 +24,14 @@ PREFILL = 512  # positions of a prefix that are computed in one pass
 
 
 class Engine:
-    """Decodes with `model` (any causal LM of transformers' attention interface, or GPT-Neo) in `slots` slots.
+    """Decodes with `model` (any causal LM of transformers' attention interface, or GPT-Neo) in at most `slots` slots.
 
-    Raises UserError when the model is of another kind or when its logits differ from its own forward pass.
+    With `memory`, a share of the free device memory, there are only as many slots as fit into it. Raises UserError when the model is of another kind or when its logits differ from its own forward pass.
     """
 
-    def __init__(self, model: Any, slots: int) -> None:
+    def __init__(self, model: Any, slots: int, memory: float | None = None) -> None:
         self.model = model
         self.device: torch.device = model.get_input_embeddings().weight.device
-        self.slots = Slots(slots)
         self.positions: int | None = getattr(model.config.get_text_config(), "max_position_embeddings", None)
         if not reaches_every_layer(model):
             raise UserError(
@@ -39,7 +39,10 @@ class Engine:
                 where="model",
                 fix="use GPT-Neo, Llama, Qwen, Gemma, Mistral, GPT-2, GPT-NeoX or another model that does",
             )
-        self._check()
+        self.row_bytes = bytes_per_row(self._check(), model.get_input_embeddings().weight.shape[0])
+        if memory is not None:
+            slots = slots_that_fit(memory, self.device, self.row_bytes, slots)
+        self.slots = Slots(slots)
 
     @torch.inference_mode()
     def forward(self, feeds: Sequence[Feed]) -> tuple[list[int], torch.Tensor]:
@@ -85,8 +88,17 @@ class Engine:
             self._pass(Step(slots, [feed], self.device), {name: part.unsqueeze(0)})
         return slots.export(0, len(rows))
 
-    def _check(self) -> None:
-        """Compare a prefix, a chunk and single tokens with the model's own forward pass."""
+    def halve(self) -> None:
+        """Give up half of the slots and all that they hold, after memory ran out."""
+        count = self.slots.count // 2
+        if not count:
+            raise RunError("not even one row fits into memory; use a smaller model, dtype or context")
+        self.slots = Slots(count)
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()
+
+    def _check(self) -> int:
+        """Compare a prefix, a chunk and single tokens with the model's own forward pass; bytes per position."""
         size = self.model.get_input_embeddings().weight.shape[0]
         ids = [(7919 * n + 13) % size for n in range(24)]
         prefix, slots = self.prefix(ids[:9]), Slots(2)
@@ -107,3 +119,4 @@ class Engine:
                 where="model",
                 fix="this model cannot be decoded exactly here; please report its name",
             )
+        return slots.bytes_per_position

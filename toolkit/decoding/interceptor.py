@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import torch
@@ -17,6 +18,7 @@ import torch
 from toolkit.calls.scanner import Call
 from toolkit.calls.syntax import ARROW, Syntax
 from toolkit.decoding.engine import Engine
+from toolkit.decoding.memory import is_out_of_memory
 from toolkit.decoding.policy import STRICT, Policy
 from toolkit.decoding.prefix import Prefix
 from toolkit.decoding.request import Reply, Request
@@ -42,10 +44,10 @@ def end_tokens(model: Any, tokenizer: Any) -> frozenset[int]:
 def choose(logits: torch.Tensor, rows: Sequence[Row]) -> list[int]:
     """Next token of each row by its own settings: logits [rows, V] in the order of `rows`."""
     tokens = [0] * len(rows)
-    for index, row in enumerate(rows):
-        mask = None if row.request.constraint is None else row.request.constraint.mask()
-        if mask is not None:
-            logits[index, ~mask.to(logits.device)] = float("-inf")
+    masks = {n: mask for n, row in enumerate(rows) if row.constraint and (mask := row.constraint.mask()) is not None}
+    if masks:
+        barred = ~torch.stack(list(masks.values())).to(logits.device)
+        logits[list(masks)] = logits[list(masks)].masked_fill(barred, float("-inf"))
     for settings in dict.fromkeys(row.request.sampling for row in rows):
         members = [index for index, row in enumerate(rows) if row.request.sampling == settings]
         part = logits if len(members) == len(rows) else logits[members]
@@ -56,7 +58,10 @@ def choose(logits: torch.Tensor, rows: Sequence[Row]) -> list[int]:
 
 
 class Interceptor:
-    """Decodes requests in `slots` slots with calls run by `toolbox`.
+    """Decodes requests in at most `slots` slots with calls run by `toolbox`.
+
+    `memory` (0..1) bounds the slots by a share of the free device memory. When memory runs out all the same, the slots
+    are halved and the rows in flight start over: their text is the same, their tools run again.
 
     `run` streams replies as rows finish; `prefix` makes the shared part of many prompts. An instance is also usable as
     `model.generate(**inputs, custom_generate=interceptor)`, see `toolkit.decoding.generate`.
@@ -70,9 +75,10 @@ class Interceptor:
         syntax: Syntax = ARROW,
         policy: Policy = STRICT,
         slots: int = 32,
+        memory: float | None = None,
     ) -> None:
         self.toolbox = toolbox
-        self.engine = Engine(model, slots)
+        self.engine = Engine(model, slots, memory)
         self.vocabulary = Vocabulary(tokenizer)
         self.rules = Rules(self.vocabulary, syntax, policy, end_tokens(model, tokenizer), self.engine.positions)
 
@@ -129,8 +135,13 @@ class _Run:
                 continue
             self._collect()
             feeds = self._feeds()
-            if feeds:
-                self._advance(feeds)
+            try:
+                if feeds:
+                    self._advance(feeds)
+            except (MemoryError, RuntimeError) as error:
+                if not is_out_of_memory(error):
+                    raise
+                self._start_over()
             yield from self._retire()
 
     def _admit(self) -> None:
@@ -147,6 +158,16 @@ class _Run:
             self.rows[heapq.heappop(self.free)] = row
         if self.exhausted:
             self._compact()
+
+    def _start_over(self) -> None:
+        """Half the slots, and every row in flight again from its request."""
+        again = [row.request for row in self.rows.values()]
+        for slot in self.rows:
+            self.workers.forget(slot)
+        self.rows.clear()
+        self.engine.halve()
+        self.free = list(range(self.engine.slots.count))
+        self.requests, self.exhausted = chain(again, self.requests), False
 
     def _compact(self) -> None:
         """Once nothing is left to admit, keep the last rows in the lowest slots, so that steps stay small."""

@@ -13,6 +13,7 @@ import torch
 
 from toolkit.calls.find import find_call
 from toolkit.calls.syntax import ARROW, Syntax
+from toolkit.decoding.constraint import Constraint
 from toolkit.decoding.policy import STRICT, Policy
 from toolkit.decoding.request import CallRecord, Finish, Reply, Request
 from toolkit.decoding.sampler import Stream, pick
@@ -34,25 +35,26 @@ class ReferenceLoop:
         self.positions: int | None = getattr(model.config, "max_position_embeddings", None)
 
     @torch.inference_mode()
-    def next_token(self, ids: Sequence[int], request: Request, stream: Stream) -> int:
+    def next_token(self, ids: Sequence[int], request: Request, stream: Stream, constraint: Constraint | None) -> int:
         """The token after `ids`."""
         device = self.model.get_input_embeddings().weight.device
         logits = self.model(input_ids=torch.tensor([list(ids)], device=device), use_cache=False).logits[:, -1]
-        if request.constraint is not None and (mask := request.constraint.mask()) is not None:
+        if constraint is not None and (mask := constraint.mask()) is not None:
             logits = logits.masked_fill(~mask.to(device), float("-inf"))
         uniforms = [] if request.sampling.temperature is None else [stream.uniform()]
         token = int(pick(logits, request.sampling, uniforms))
-        if request.constraint is not None:
-            request.constraint.advance(token)
+        if constraint is not None:
+            constraint.advance(token)
         return token
 
     def reply(self, request: Request, prefix_ids: Sequence[int] = ()) -> Reply:
         """Decode `request` to its end."""
         before = [*prefix_ids, *request.prompt]
         stream = Stream(request.seed, request.id)
+        constraint = None if request.constraint is None else request.constraint()
         state = _Text(self, request, len(before))
         while state.finish is None:
-            state.take(self.next_token([*before, *state.ids], request, stream))
+            state.take(self.next_token([*before, *state.ids], request, stream, constraint))
         text = state.data if state.cut is None else state.data[: state.cut]
         return Reply(request.id, state.ids, state.source, text.decode("utf-8", "replace"), state.calls, state.finish)
 

@@ -5,7 +5,7 @@ Plain data. This file knows nothing of models, tensors or tools beyond their out
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -51,6 +51,7 @@ class Request:
     """One row to decode: `prompt` token ids after an optional shared `prefix`.
 
     `seed` and `id` together key the row's random stream, so the same request gives the same text in any company.
+    `constraint` makes the row's grammar state; it is called anew if the row has to be decoded again.
     """
 
     id: str
@@ -61,7 +62,7 @@ class Request:
     sampling: Sampling = GREEDY
     stop: tuple[str, ...] = ("\n",)
     history: tuple[Turn, ...] = ()
-    constraint: Constraint | None = None
+    constraint: Callable[[], Constraint] | None = None
 
 
 @dataclass(frozen=True)

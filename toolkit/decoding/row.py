@@ -37,6 +37,7 @@ class Row:
     def __init__(self, request: Request, rules: Rules) -> None:
         self.request, self.rules = request, rules
         self.stream = Stream(request.seed, request.id)
+        self.constraint = None if request.constraint is None else request.constraint()
         self.pending: deque[int] = deque(request.prompt)
         self.fed = 0  # positions of the row's own key/values
         self.ids: list[int] = []
@@ -98,8 +99,8 @@ class Row:
         data = self.rules.vocabulary.bytes_of[token]
         self._append([token], 1, data)
         self._spent += 1
-        if self.request.constraint is not None:
-            self.request.constraint.advance(token)
+        if self.constraint is not None:
+            self.constraint.advance(token)
         stop = self._stop_position(len(data))
         if not self._deaf:
             # Only text before a stop string can complete a call.
