@@ -10,7 +10,7 @@ import platform
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -27,7 +27,7 @@ def session() -> dict[str, Any]:
     """One start of a run: when, by which command, with which code and packages, on which kind of machine."""
     commit, dirty = revision()
     return {
-        "started": datetime.now(timezone.utc).isoformat(timespec="seconds"),
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "command": [Path(sys.argv[0]).name, *sys.argv[1:]],
         "commit": commit,
         "dirty": dirty,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
@@ -30,6 +31,7 @@ class Variant:
     temperature: float | None
 
     @classmethod
+    @lru_cache(maxsize=64)
     def parse(cls, name: str) -> Variant:
         """`strict-arrow`, `paper-equals-t0.9`; ValueError for anything else."""
         match = VARIANT.fullmatch(name)

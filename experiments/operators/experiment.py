@@ -109,8 +109,7 @@ class OperatorTransfer:
                 yield Batch(f"{model}.{variant}", tuple(ordered[start : start + size]))
 
     def _place(self, item: Item) -> tuple[Any, ...]:
-        asked = self.prompts.ask(item)
-        return item.shots, tuple(part.digest for part in asked.parts), item.trial, self.skills.index(item.skill)
+        return item.shots, self.prompts.examples(item), item.trial, self.skills.index(item.skill)
 
     def prepare(self, batch: Batch) -> None:
         """Load the model of the batch."""

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from random import Random
 
 from experiments.base import Item
 from experiments.operators.config import Design, Variant
-from experiments.suites.suite import Exchange, Question, Suite
+from experiments.suites.suite import Exchange, Question, Skill, Suite
 from toolkit.calls.syntax import SYNTAXES
 from toolkit.plugins.examples import example_fragment, turn
 from toolkit.plugins.fragment import Fragment
@@ -62,6 +62,11 @@ class Prompts:
     design: Design
     seed: int
     orders: int
+    _drawn: dict[tuple[tuple[str, ...], int], tuple[Exchange, ...]] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def _skills(self) -> dict[str, Skill]:
+        return {skill.name: skill for skill in self.suite.skills}
 
     @cached_property
     def shots(self) -> tuple[int, ...]:
@@ -78,19 +83,30 @@ class Prompts:
             return self.introduction[:shots]
         return tuple(name for name in self.introduction if shots == len(self.introduction) or name != skill)
 
+    def examples(self, item: Item) -> tuple[Exchange, ...]:
+        """The exchanges that stand before the item's question, in order."""
+        names = self.introduced(item.shots, item.skill)
+        if Variant.parse(item.variant).protocol == "paper":
+            return self._shuffled(names, "shuffle", item.id)
+        key = names, self.order(item)
+        if key not in self._drawn:
+            self._drawn[key] = self._shuffled(names, "order", ",".join(names), key[1])
+        return self._drawn[key]
+
+    def _shuffled(self, names: tuple[str, ...], *key: object) -> tuple[Exchange, ...]:
+        exchanges = [*(self._skills[name].example for name in names), *self.suite.controls]
+        Random(number(self.seed, *key)).shuffle(exchanges)
+        return tuple(exchanges)
+
+    def order(self, item: Item) -> int:
+        """The number of the item's order: one of `orders` under `strict`, its own under `paper`."""
+        return item.trial if Variant.parse(item.variant).protocol == "paper" else item.trial % self.orders
+
     def ask(self, item: Item) -> Asked:
         """The sample's examples, question and seed."""
         variant = Variant.parse(item.variant)
-        shuffle_key: tuple[object, ...]
-        item_key: tuple[object, ...]
-        names = self.introduced(item.shots, item.skill)
-        exchanges = [*(self.suite.skill(name).example for name in names), *self.suite.controls]
-        if variant.protocol == "paper":
-            order, shuffle_key, item_key = item.trial, ("shuffle", item.id), ("item", item.id)
-        else:
-            order = item.trial % self.orders
-            shuffle_key, item_key = ("order", ",".join(names), order), ("item", f"t{item.trial}")
-        Random(number(self.seed, *shuffle_key)).shuffle(exchanges)
-        parts = tuple(shown(exchange, variant.syntax) for exchange in exchanges)
-        question = self.suite.skill(item.skill).ask(Random(number(self.seed, *item_key)))
-        return Asked(item, parts, order, item.skill not in names, question, number(self.seed, item.id))
+        parts = tuple(shown(exchange, variant.syntax) for exchange in self.examples(item))
+        key = item.id if variant.protocol == "paper" else f"t{item.trial}"
+        question = self._skills[item.skill].ask(Random(number(self.seed, "item", key)))
+        held_out = item.skill not in self.introduced(item.shots, item.skill)
+        return Asked(item, parts, self.order(item), held_out, question, number(self.seed, item.id))

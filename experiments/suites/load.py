@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import sys
 from pathlib import Path
 from random import Random
 from typing import Annotated, Any
@@ -19,6 +20,7 @@ from experiments.suites.suite import Exchange, Suite
 from experiments.suites.template import TemplateSkill, fields
 from experiments.suites.tools import ToolData
 from toolkit.errors import UserError
+from toolkit.plugins.examples import FORM, ExampleCall, ExampleFault, parse_answer
 from toolkit.tools.outcome import Tool
 
 SHIPPED = Path(__file__).parent
@@ -119,7 +121,22 @@ def _skill(entry: SkillData, data: SuiteData, tools: dict[str, Tool], where: str
         raise UserError(str(error), where, "correct operands, arguments or the truth") from error
     if skill.read(question.arguments) is None:
         raise UserError(f"its own arguments {question.arguments!r} are not read back", where, "simplify the template")
+    _check_example(skill, where)
     return skill
+
+
+def _check_example(skill: TemplateSkill, where: str) -> None:
+    """The example must hold a call of the skill's own form, or it would show something else."""
+    try:
+        pieces = parse_answer(skill.example[1])
+    except ExampleFault as fault:
+        raise UserError(str(fault), f"{where}.example", FORM) from None
+    calls = [piece for piece in pieces if isinstance(piece, ExampleCall)]
+    if not any(call.name == skill.api and skill.read(call.arguments) is not None for call in calls):
+        form = f"[{skill.api}({skill.arguments}) -> result]"
+        raise UserError(
+            "the example has no call of the skill's form", f"{where}.example", f"write {form} in its answer"
+        )
 
 
 def _run_python(path: Path) -> Suite:
@@ -127,6 +144,7 @@ def _run_python(path: Path) -> Suite:
     spec = importlib.util.spec_from_file_location(f"suite_{path.stem}", path)
     assert spec is not None and spec.loader is not None  # a path that ends in .py always has a loader
     module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up
     try:
         spec.loader.exec_module(module)
     except Exception as error:
