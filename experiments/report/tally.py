@@ -78,11 +78,13 @@ def scorer_of(variant: str, scores: Iterable[str]) -> str:
 
 
 def called_skill(sample: Sample) -> str:
-    """Which skill the reply called, from its outcome alone: the asked one, another, or why there was none."""
+    """Which skill the reply called: the asked one, another, or why there was none."""
     outcome = sample["outcome"]
     if outcome == "wrong_operator":
         return str(sample.get("called") or "other")
-    return str(sample["skill"] if outcome in ASKED_OUTCOMES else OTHER_CALLED.get(outcome, outcome))
+    if outcome in ASKED_OUTCOMES:  # a call can return the truth by accident: 11 + 20 for 11 | 20
+        return str(sample.get("called") or sample["skill"])
+    return OTHER_CALLED.get(outcome, outcome)
 
 
 class Tally:
