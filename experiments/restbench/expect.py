@@ -14,12 +14,20 @@ from typing import Protocol
 from experiments.restbench import matching
 from experiments.restbench.oracle import Evidence, HttpLog, Leaf, Seen, Verdict
 
-LONGEST_ANSWER = 8000  # characters; a longer text is a dump of responses, not an answer
+LONGEST_ANSWER = 6000  # characters; a longer text is a dump of responses, not an answer
+SHORT_ANSWER = 300  # characters; a shorter text is never taken for a dump
+FEW, MANY = 25, 80  # values of the responses that an answer may repeat: to ask for one thing, for a list
+MOST_KEYS = 8  # JSON keys in an answer; one with more quotes a response instead of answering
+_KEY = re.compile(r'"[\w.]+"\s*:')
 _PATH = re.compile(r"/([A-Za-z0-9]{20,})(?:\.(?:jpg|png|svg))?")
 
 
 class Form(Protocol):
     """One form of a right answer."""
+
+    @property
+    def breadth(self) -> int:
+        """How many different values of the responses an answer may repeat."""
 
     def fault(self, answer: str, seen: Seen) -> str | None:
         """What is wrong with the answer, None when nothing is."""
@@ -42,12 +50,15 @@ def judge(acceptable: Sequence[Expected], log: HttpLog, answer: str) -> Verdict:
     """Right if any of the acceptable answers is given and grounded. The reason of a failure is that of the first."""
     if not answer.strip():
         return Verdict(False, "the answer is empty")
-    if len(answer) > LONGEST_ANSWER:
-        return Verdict(False, f"the answer has {len(answer)} characters: a dump, not an answer")
+    if len(answer) > LONGEST_ANSWER or len(_KEY.findall(answer)) > MOST_KEYS:
+        return Verdict(False, "the answer pours out responses")
     seen = Seen(log)
+    repeated = seen.repeated(answer) if len(answer) > SHORT_ANSWER else 0
     faults = []
     for expected in acceptable:
         fault = expected.fault(answer, seen)
+        if fault is None and repeated > expected.form.breadth:
+            fault = f"right, but among {repeated} values of the responses"
         if fault is None:
             return Verdict(True, "right and grounded")
         faults.append(fault)
@@ -62,6 +73,11 @@ class Names:
     need: int = 1
     rivals: tuple[str, ...] = ()
     spare: int = 2
+
+    @property
+    def breadth(self) -> int:
+        """See Form."""
+        return FEW if self.need == 1 else MANY
 
     def fault(self, answer: str, seen: Seen) -> str | None:
         """See Form."""
@@ -85,6 +101,11 @@ class Paths:
     values: tuple[str, ...]
     need: int = 1
 
+    @property
+    def breadth(self) -> int:
+        """See Form."""
+        return FEW
+
     def fault(self, answer: str, seen: Seen) -> str | None:
         """See Form."""
         stems = {value.strip("/").split(".")[0]: value for value in self.values}
@@ -104,6 +125,11 @@ class Dates:
     days: tuple[str, ...]
     need: int = 1
     spare: int = 2
+
+    @property
+    def breadth(self) -> int:
+        """See Form."""
+        return FEW if self.need == 1 else MANY
 
     def fault(self, answer: str, seen: Seen) -> str | None:
         """See Form."""
@@ -128,6 +154,11 @@ class Number:
     question: str = ""
     spare: int = 3
 
+    @property
+    def breadth(self) -> int:
+        """See Form."""
+        return FEW
+
     def fault(self, answer: str, seen: Seen) -> str | None:
         """See Form."""
         given = set(matching.numbers(answer))
@@ -142,6 +173,11 @@ class Verbatim:
     """A text (an address, a code) letter by letter but for case."""
 
     value: str
+
+    @property
+    def breadth(self) -> int:
+        """See Form."""
+        return FEW
 
     def fault(self, answer: str, seen: Seen) -> str | None:
         """See Form."""
@@ -158,6 +194,11 @@ class Gist:
     question: str
     share: float = 0.4
 
+    @property
+    def breadth(self) -> int:
+        """See Form."""
+        return FEW
+
     def fault(self, answer: str, seen: Seen) -> str | None:
         """See Form."""
         words = matching.content_words(self.text) - matching.content_words(self.question)
@@ -173,6 +214,11 @@ class Quotes:
 
     texts: tuple[tuple[str, str], ...]  # (author, content)
     need: int = 1
+
+    @property
+    def breadth(self) -> int:
+        """See Form."""
+        return FEW
 
     def fault(self, answer: str, seen: Seen) -> str | None:
         """See Form."""
@@ -196,6 +242,11 @@ class YesNo:
 
     yes: bool
 
+    @property
+    def breadth(self) -> int:
+        """See Form."""
+        return FEW
+
     def fault(self, answer: str, seen: Seen) -> str | None:
         """See Form."""
         said = matching.says_yes(answer)
@@ -213,6 +264,11 @@ class Pick:
     more: tuple[str, ...]
     less: tuple[str, ...]
 
+    @property
+    def breadth(self) -> int:
+        """See Form."""
+        return FEW
+
     def fault(self, answer: str, seen: Seen) -> str | None:
         """See Form."""
         said = matching.chosen([self.right, self.wrong], answer, self.more, self.less)
@@ -222,6 +278,11 @@ class Pick:
 @dataclass(frozen=True)
 class Absent:
     """An honest statement that the service does not have the answer."""
+
+    @property
+    def breadth(self) -> int:
+        """See Form."""
+        return FEW
 
     def fault(self, answer: str, seen: Seen) -> str | None:
         """See Form."""
@@ -234,6 +295,11 @@ class Both:
 
     first: Form
     second: Form
+
+    @property
+    def breadth(self) -> int:
+        """See Form."""
+        return max(self.first.breadth, self.second.breadth)
 
     def fault(self, answer: str, seen: Seen) -> str | None:
         """See Form."""

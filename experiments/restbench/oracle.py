@@ -8,6 +8,7 @@ and their evidence in the log; writes compare the two worlds. A log entry is a `
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
@@ -60,6 +61,7 @@ class Verdict(NamedTuple):
     reason: str
 
 
+_TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT")
 Check = Callable[[Any, Any, HttpLog, str], Verdict]
 
 
@@ -116,12 +118,19 @@ class Seen:
         wanted = normalise(item.value)
         return wanted in self._leaves or (bool(wanted) and f" {wanted} " in self._text)
 
+    def repeated(self, text: str) -> int:
+        """How many different values of the responses (of four letters or more) stand in the text."""
+        words = f" {normalise(text)} "
+        return sum(len(leaf) >= 4 and f" {leaf} " in words for leaf in self._leaves)
+
     def _read(self, body: Any, asked: Sequence[str]) -> None:
         for owner, key, value in _scalars(body):
             if isinstance(value, str):
                 leaf = normalise(value)
                 if not any(leaf and f" {leaf} " in f" {text} " for text in asked):
                     self._leaves.add(leaf)
+                    if _TIMESTAMP.match(value):
+                        self._leaves.add(normalise(value[:10]))
             self._facts.add((owner, key, value))
 
 

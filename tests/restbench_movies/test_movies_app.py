@@ -166,7 +166,7 @@ NAMES = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     template=st.sampled_from(list(HANDLERS)),
     seed=st.integers(0, 10**6),

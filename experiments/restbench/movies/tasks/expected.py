@@ -86,7 +86,8 @@ def _image(world: World, task: Task) -> list[Expected]:
     sets = [tuple(picture.path for picture in _images(each.entity, only)) for each in found]
     if task.params.get("pool"):
         return [Expected(Paths(tuple(path for paths in sets for path in paths), need))]
-    return [Expected(Paths(paths, need), each.evidence) for paths, each in zip(sets, found, strict=True)]
+    shown = [(*each.evidence, *_shown(each.entity)) for each in found]
+    return [Expected(Paths(paths, need), evidence) for paths, evidence in zip(sets, shown, strict=True)]
 
 
 def _images(entity: Any, only: str | None) -> tuple[Image, ...]:
@@ -113,7 +114,7 @@ def _date(world: World, task: Task) -> list[Expected]:
         elif isinstance(entity, Show):
             day, evidence = entity.date, Fact(entity.id, "first_air_date", entity.date)
         else:
-            expected.append(Expected(Dates((entity.date,)), (*each.evidence, Leaf(entity.date))))
+            expected.append(Expected(Dates((entity.date,)), (*each.evidence, *_shown(entity), Leaf(entity.date))))
             continue
         expected.append(Expected(Dates((day,)), (*each.evidence, evidence)))
     return expected
