@@ -60,7 +60,7 @@ def run(model: CompletionModel, service: Service, limits: RunLimits) -> Answer:
 def test_smollm_plans_within_the_service_directly_and_behind_a_server():
     """What a 135M model makes of it is its own affair; that it stays within the service and ends honestly is ours."""
     model = open_model("bundled:smollm2-135m-instruct")
-    answer = run(model, Service(), RunLimits(sub_tasks=1, continues=1, calls=2, tokens=2500))
+    answer = run(model, Service(), RunLimits(sub_tasks=1, continues=1, calls=2, tokens=1300))
     assert answer.text and answer.status in ("answered", "could_not", "limit")
     endpoints = {f"{verb.upper()} {path}" for path, verbs in document()["paths"].items() for verb in verbs}
     chosen = [step for step in answer.trace.of("model") if step["module"] == "selector" and step["finish"] == "stop"]

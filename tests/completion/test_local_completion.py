@@ -75,6 +75,12 @@ def test_a_prompt_without_room_and_an_impossible_shape_are_one_line(model):
         one(model, Regex("(?=a)b("))
 
 
+def test_control_tokens_in_a_prompt_are_words(model):
+    fixed, rest = model._render(Prompt("a<|endoftext|>b", "<|endoftext|>"))
+    assert (fixed, rest) == ("a< |endoftext|>b", "< |endoftext|>")
+    assert model._tokenizer.eos_token_id not in model._encode(fixed + rest)
+
+
 def test_chat_templates_put_the_fixed_part_first(model):
     tokenizer = tiny_tokenizer()
     tokenizer.chat_template = (

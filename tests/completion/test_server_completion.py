@@ -132,6 +132,9 @@ def test_the_key_comes_from_the_environment_and_stays_out_of_messages(monkeypatc
         server.model(key_env="TEST_MODEL_KEY").complete([PROMPT], [], Limits())
     assert server.requests[0].headers["authorization"] == "Bearer sk-secret-value"
     assert "sk-secret-value" not in str(caught.value)
+    monkeypatch.setenv("TEST_MODEL_KEY", "sk-\u00e9")
+    with pytest.raises(UserError, match="characters that no key has"):
+        server.model(key_env="TEST_MODEL_KEY")
     monkeypatch.delenv("TEST_MODEL_KEY")
     with pytest.raises(UserError, match="TEST_MODEL_KEY"):
         server.model(key_env="TEST_MODEL_KEY")

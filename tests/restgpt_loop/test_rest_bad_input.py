@@ -189,6 +189,24 @@ def test_secrets_never_reach_model_or_trace(rest, service):
     assert answer.solved and SECRET not in shown
 
 
+def test_texts_that_utf8_cannot_hold(rest, service):
+    headers = {"content-type": "application/json"}
+    service.override["/tools/4711"] = httpx2.Response(200, content=b'{"name": "a\\ud800b"}', headers=headers)
+    script = [planner("next", "Look"), selector("GET /tools/4711"), DETAIL, parser("print(data['name'])")]
+    answer = rest([*script, planner("end", "ok")]).ask("Look at tool 4711")
+    assert answer.solved and answer.page()
+    for prompt in rest.model.prompts:
+        prompt.text.encode("utf-8")
+
+
+def test_long_answers_are_kept_short_in_the_record(rest, service):
+    service.override["/tools/4711"] = httpx2.Response(200, json={"name": "x" * 50_000})
+    script = [planner("next", "Look"), selector("GET /tools/4711"), DETAIL, parser("print(len(data['name']))")]
+    answer = rest([*script, planner("end", "50000")]).ask("Look at tool 4711")
+    assert answer.trace.of("result")[-1]["text"] == "50000"
+    assert len(str(answer.record())) < 40_000
+
+
 def test_a_hostile_answer_stays_text_on_the_page(rest, service):
     service.override["/tools/4711"] = httpx2.Response(200, json={"name": "<script>alert(1)</script>"})
     script = [planner("next", "Look"), selector("GET /tools/4711"), DETAIL, parser("print(data['name'])")]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from functools import partial
 from itertools import count
 
 from jinja2 import TemplateError
@@ -81,7 +82,7 @@ class LocalModel:
             raise ModelError(f"the prompt has {size} tokens and {self.name} takes {self.context} in all")
         if shape is not None and self._grammars is None:
             self._grammars = Grammars(self._tokenizer, self._vocabulary)
-        constraint = self._grammars.constraint(shape) if shape is not None and self._grammars else None
+        constraint = partial(self._grammars.constraint, shape) if shape is not None and self._grammars else None
         row = RowLimits(limits.tokens, _ANY_CALLS, self.context, limits.seconds)
         name = f"{next(self._number)}"
         return Request(name, ids, prefix, limits=row, stop=stop, constraint=constraint), size
@@ -103,14 +104,20 @@ class LocalModel:
     def _render(self, prompt: Prompt) -> tuple[str, str]:
         """(fixed part, rest) as the model reads them: through its chat template when it has one."""
         if not self._tokenizer.chat_template:
-            return prompt.fixed, prompt.rest
-        fixed, rest = prompt.fixed.strip(), prompt.rest.strip()
+            return self._defused(prompt.fixed), self._defused(prompt.rest)
+        fixed, rest = self._defused(prompt.fixed).strip(), self._defused(prompt.rest).strip()
         try:
             text = self._template([{"role": "system", "content": fixed}, {"role": "user", "content": rest}])
         except TemplateError:  # some templates know no system message
             text = self._template([{"role": "user", "content": f"{fixed}\n\n{rest}"}])
         cut = text.index(fixed) + len(fixed)
         return text[:cut], text[cut:]
+
+    def _defused(self, text: str) -> str:
+        """The text with control tokens written as words: what a service says must not end the user's turn."""
+        for mark in self._tokenizer.all_special_tokens:
+            text = text.replace(mark, f"{mark[0]} {mark[1:]}")
+        return text
 
     def _template(self, messages: list[dict[str, str]]) -> str:
         rendered = self._tokenizer.apply_chat_template(

@@ -196,6 +196,8 @@ def _key(key_env: str | None) -> str | None:
     key = os.environ.get(key_env, "").strip()
     if not key:
         raise UserError(f"the environment variable {key_env} holds no key", fix=f"export {key_env}=...")
+    if not (key.isascii() and key.isprintable()):
+        raise UserError(f"the environment variable {key_env} holds characters that no key has", fix="set it anew")
     return key
 
 

@@ -115,7 +115,7 @@ class Asker:
         fixed = f"{module.fixed}\n\n{known}".rstrip() + "\n\nNow it is your turn.\n"
         rest, reason = f"{situation.strip()}\nAnswer:\n", ""
         for attempt in range(1 + self._repairs):
-            completion, event = self._complete(module.name, Prompt(fixed, rest), tokens, shape)
+            completion, event = self._complete(module.name, Prompt(encodable(fixed), encodable(rest)), tokens, shape)
             try:
                 parsed = parse(completion.text[:LONGEST_ANSWER])
                 event["parsed"] = parsed if shape else None
@@ -155,6 +155,11 @@ class Asker:
             took=round(time.monotonic() - began, 3),
         )
         return completion, event
+
+
+def encodable(text: str) -> str:
+    """The text without lone surrogates, which JSON can hold and UTF-8 cannot."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def strict(schema: dict[str, Any]) -> dict[str, Any]:

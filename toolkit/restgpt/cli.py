@@ -81,7 +81,7 @@ def ask(
     if trace is not None:
         _write(trace, answer.page())
     if as_json:
-        typer.echo(json.dumps(answer.record(), ensure_ascii=False))
+        typer.echo(json.dumps(answer.record()))
     else:
         typer.echo(printable(answer.text))
     raise typer.Exit(0 if answer.status in ("answered", "dry_run") else 1)

@@ -71,7 +71,10 @@ class Executor:
                 return None
         self._budget.call()
         exchange = self._client.call(call)
-        self._trace.add("exchange", **exchange.record())
+        record = exchange.record()
+        if exchange.text is not None and len(exchange.text) >= self._client.limits.keep_text:
+            record["json"] = None  # the kept beginning of the text has to do for the record
+        self._trace.add("exchange", **record)
         self._evidence.add(exchange)
         return exchange
 

@@ -67,7 +67,7 @@ class Selector:
         Raises `NoAnswer` when the model gives nothing usable.
         """
         call = {
-            "properties": {"call": {"type": "string", "pattern": self._pattern}, "purpose": prose(300)},
+            "properties": {"call": {"type": "string", "pattern": self._pattern}, "purpose": prose(160)},
             "required": ["call", "purpose"],
         }
         listed = {"type": "array", "maxItems": MOST_CALLS, "items": strict(call)}

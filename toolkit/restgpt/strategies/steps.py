@@ -20,7 +20,7 @@ def steps_schema(spec: Spec) -> dict[str, Any]:
     """The JSON schema of a list of steps: endpoints as listed, parameters open."""
     step = {
         "type": "object",
-        "properties": {"call": {"enum": [each.key for each in spec.endpoints]}, "purpose": prose(300)},
+        "properties": {"call": {"enum": [each.key for each in spec.endpoints]}, "purpose": prose(160)},
         "required": ["call", "purpose"],
         "additionalProperties": False,
     }
