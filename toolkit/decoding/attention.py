@@ -31,7 +31,7 @@ def _part(
     softcap: float | None,
 ) -> Part:
     """Attention [..., q, size] over one set of keys [..., k, size], and its log-sum-exp [..., q], in float32."""
-    # In place throughout: the scores are the largest tensor of a step, and each pass over them costs as much as the sum.
+    # In place throughout: the scores are a step's largest tensor, and each pass over them costs as much as the sum.
     scores = torch.matmul(query.float() * scale, key.float().transpose(-1, -2))
     if softcap is not None:
         scores = scores.div_(softcap).tanh_().mul_(softcap)

@@ -26,7 +26,8 @@ PREFILL = 512  # positions of a prefix that are computed in one pass
 class Engine:
     """Decodes with `model` (any causal LM of transformers' attention interface, or GPT-Neo) in at most `slots` slots.
 
-    With `memory`, a share of the free device memory, there are only as many slots as fit into it. Raises UserError when the model is of another kind or when its logits differ from its own forward pass.
+    With `memory`, a share of the free device memory, there are only as many slots as fit into it. Raises UserError
+    when the model is of another kind or when its logits differ from its own forward pass.
     """
 
     def __init__(self, model: Any, slots: int, memory: float | None = None) -> None:
