@@ -55,6 +55,7 @@ class Sample(TypedDict, total=False):
     in run lengths (`M12T5M7`: 12 by the model, 5 injected, 7 by the model). `text` is the visible reply. `scores` maps
     scorer to verdict, None where it gives none; `answer` is what the variant's own scorer read, None when nothing.
     `outcome` is one of `experiments.operators.scoring.OUTCOMES`; `called` (optional) the skill that a call used.
+    `unlike_eval` (optional, `paper`): arguments on which the original's evaluator might differ (fault F7).
     """
 
     id: str
@@ -80,9 +81,10 @@ class Sample(TypedDict, total=False):
     answer: str | None
     outcome: str
     called: str | None
+    unlike_eval: list[str]
 
 
-REQUIRED = frozenset(Sample.__annotations__) - {"called"}
+REQUIRED = frozenset(Sample.__annotations__) - {"called", "unlike_eval"}
 
 
 def encode_source(source: Iterable[int]) -> str:

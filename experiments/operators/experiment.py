@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from experiments.base import Answered, Batch, Item, Preview
 from experiments.config import validated
 from experiments.operators.config import ModelConfig, OperatorsConfig, Variant
+from experiments.operators.deviations import deviations, unlike_eval
 from experiments.operators.prompts import Asked, Prompts
 from experiments.operators.scoring import SCORERS, judge
 from experiments.records import CallEntry, Sample, encode_source
@@ -21,6 +22,7 @@ from experiments.suites.suite import Suite
 from experiments.tokens import counter
 from toolkit.errors import UserError
 from toolkit.plugins.fragment import join
+from toolkit.tools.arithmetic import Arithmetic
 
 if TYPE_CHECKING:
     from experiments.operators.live import Answers
@@ -84,7 +86,7 @@ class OperatorTransfer:
             "models": [model.name for model in self.config.models],
             "variants": list(self.config.variants),
             "skills": list(self.skills),
-            "deviations": self.config.deviations,
+            "deviations": [*deviations(self.variants.values(), self.suite.name), *self.config.deviations],
         }
         return {"report": report, "suite": self.suite.describe()}
 
@@ -172,8 +174,17 @@ class OperatorTransfer:
             "calls": [_entry(call) for call in reply.calls],
             "finish": reply.finish,
         }
+        if self.variants[item.variant].protocol == "paper" and (unlike := self._unlike_eval(sample["calls"])):
+            sample["unlike_eval"] = unlike
         judge(sample, self.suite.skills)
         return sample
+
+    def _unlike_eval(self, calls: Sequence[CallEntry]) -> list[str]:
+        """Arguments of arithmetic calls on which the original's eval might have given another text (F7)."""
+        arithmetic = [call for call in calls if isinstance(self.suite.tools.get(call["name"]), Arithmetic)]
+        return [
+            call["arguments"] for call in arithmetic if unlike_eval(call["arguments"], call["status"], call["result"])
+        ]
 
     def models(self) -> dict[str, dict[str, Any]]:
         """Descriptions of the models loaded so far."""

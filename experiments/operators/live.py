@@ -2,8 +2,9 @@
 
 Rows that follow the same examples share one prefix, in which the leading tokens that all questions of a suite have in
 common (`<Guest> What is`) are included. Under `paper` each question has its own order of examples, so rows share only
-as many leading examples as enough of their batch begin with; the rest of the prompt is computed per row, which is what
-that protocol costs. This is the one file of the experiment that imports torch.
+as many leading examples as enough of their batch begin with; the rest of the prompt is computed per row. What that
+protocol costs: with 126 trials and 64 slots all of the examples' text is shared at N = 0, 35 % of it at N = 5. This is
+the one file of the experiment that imports torch.
 """
 
 from __future__ import annotations

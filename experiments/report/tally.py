@@ -84,7 +84,7 @@ def called_skill(sample: Sample) -> str:
         return str(sample.get("called") or "other")
     if outcome in ASKED_OUTCOMES:  # a call can return the truth by accident: 11 + 20 for 11 | 20
         return str(sample.get("called") or sample["skill"])
-    return OTHER_CALLED.get(outcome, outcome)
+    return str(OTHER_CALLED.get(outcome, outcome))
 
 
 class Tally:

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from experiments.operators import scoring
+from experiments.operators.deviations import unlike_eval
 from experiments.operators.scoring import OUTCOMES, judge, paper, strict
 from experiments.suites.load import load_suite
 
@@ -130,3 +131,31 @@ def test_one_scorer_leaves_the_others_alone() -> None:
     judge(reply, SUITE.skills, ("paper",))
     assert reply["scores"] == {"strict": False, "house": True, "paper": True}
     assert set(scoring.SCORERS) == {"paper", "strict", "call"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "differs"),
+    [
+        ("5 * 3", False),
+        ("~(5 ^ 3) // -2", False),
+        ("5 / 0", False),
+        ("5 x 3", False),
+        ("9**9**9", True),
+        ("4.5 + 1.1", True),
+        ("max(1, 2)", True),
+        ("'a' * 3", True),
+        ("True + 1", True),
+        ("1 < 2", True),
+        ("(" * 300 + "1" + ")" * 300, True),
+        ("1+" * 400 + "1", True),
+    ],
+)
+def test_arguments_on_which_eval_might_differ_are_known(arguments: str, differs: bool) -> None:
+    result = SUITE.tools["MATH"].run(arguments, ())
+    assert unlike_eval(arguments, result.status, result.text) is differs
+    if not differs:
+        try:
+            expected = str(eval(arguments))
+        except Exception:
+            expected = None
+        assert expected == (result.text if result.ok else None)
