@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Annotated, Any
 
+import httpx2
 import typer
 
 from experiments.restbench.service import App
@@ -60,6 +61,20 @@ def asgi(app: App) -> Asgi:
         await _reply(send, answer.status, answer.headers, b"" if scope["method"] == "HEAD" else answer.body)
 
     return application
+
+
+def in_process(app: App, headers: Mapping[str, str] | None = None) -> Callable[[httpx2.Request], httpx2.Response]:
+    """The app as a transport of `toolkit.restgpt.http.RestClient`: no socket, no event loop.
+
+    `headers` (the app's credentials) are added to each request, for agents that are given no secret.
+    """
+
+    def send(request: httpx2.Request) -> httpx2.Response:
+        sent = {**dict(request.headers), **(headers or {})}
+        answer = app.handle(request.method, str(request.url), {}, sent, request.read())
+        return httpx2.Response(answer.status, headers=dict(answer.headers), content=answer.body)
+
+    return send
 
 
 async def _body(receive: Receive) -> bytes | None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
+import urllib.request
 from pathlib import Path
 
 import pytest
 
-from experiments.restbench.data import SCENARIOS, Scenario, instructions, locate, spec_file
+from experiments.restbench.data import COMMIT, SCENARIOS, Scenario, cache_folder, instructions, locate, spec_file
 from experiments.restbench.gold import _path, answerable, chain, changes, gold_original, gold_v2
 from experiments.restbench.metrics import contains, correct_path, delta_length, tool_share
 from toolkit.errors import UserError
@@ -23,6 +25,25 @@ def test_locate_checks_every_file(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "tmdb.json").write_text("[]")
     with pytest.raises(UserError, match=r"tmdb\.json differs"):
         locate(tmp_path)
+
+
+def test_downloads_once_and_checks(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def fake(url: str, timeout: float) -> io.BytesIO:
+        asked.append(url)
+        return io.BytesIO((folder / url.rsplit("/", 1)[1]).read_bytes())
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("RESTBENCH_DIR", raising=False)
+    monkeypatch.setattr(urllib.request, "urlopen", fake)
+    assert len(instructions(locate(), "spotify")) == 57
+    assert locate() == cache_folder() and len(asked) == 4 and all(COMMIT in url for url in asked)
+    (cache_folder() / "tmdb_oas.json").write_bytes(b"{}")
+    with pytest.raises(UserError, match=r"tmdb_oas\.json differs"):
+        locate()
+    monkeypatch.setenv("RESTBENCH_DIR", str(folder))
+    assert locate() == folder
 
 
 @pytest.mark.parametrize(("scenario", "bad"), [("tmdb", {98}), ("spotify", {39})])

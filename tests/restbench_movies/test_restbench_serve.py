@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from experiments.restbench.data import spec_file
 from experiments.restbench.movies.app import MoviesApp
-from experiments.restbench.serve import MAX_BODY, asgi, make_app
+from experiments.restbench.serve import MAX_BODY, asgi, in_process, make_app
 from toolkit.errors import UserError
+from toolkit.restgpt.exchange import RestCall
+from toolkit.restgpt.http import RestClient
+from toolkit.restgpt.spec import load_spec
 
 
 def call(app: MoviesApp, path: str, query: str = "", method: str = "GET", body: bytes = b"") -> tuple[int, bytes]:
@@ -52,3 +57,15 @@ def test_bounds_and_verbs(app: MoviesApp) -> None:
 def test_unknown_services_are_named() -> None:
     with pytest.raises(UserError, match="tmdb"):
         make_app("netflix", 1, False, "k")
+
+
+def test_the_client_of_the_planner_talks_to_it(shared_data: Path, app: MoviesApp) -> None:
+    spec = load_spec(spec_file(shared_data / "restbench", "tmdb"))
+    with RestClient(spec, transport=in_process(app, app.credentials)) as client:
+        found = client.call(RestCall("GET", "/search/tv", query={"query": "Twin Peaks"}))
+        show = found.json["results"][0]
+        season = client.call(RestCall("GET", f"/tv/{show['id']}/season/1/credits"))
+        assert season.ok and season.endpoint == "GET /tv/{tv_id}/season/{season_number}/credits"
+        assert client.call(RestCall("GET", "/tv/1")).error == "not_found"
+    with RestClient(spec, transport=in_process(app)) as client:
+        assert client.call(RestCall("GET", "/tv/popular")).error == "unauthorized"

@@ -201,7 +201,7 @@ def _gist(world: World, task: Task, entity: EpisodeOf) -> Gist:
 
 
 def _homepage(world: World, task: Task, entity: Any) -> Verbatim:
-    return Verbatim(entity.homepage.removeprefix("https://"))
+    return Verbatim(entity.homepage.removeprefix("https://www."))
 
 
 def _name_and_keywords(world: World, task: Task, work: Movie) -> Both:
