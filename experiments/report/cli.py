@@ -40,6 +40,7 @@ def compare(
     other: Annotated[str, typer.Argument(metavar="OTHER", help="A run folder, or published:NAME.")],
     model: Annotated[str | None, typer.Option(help="Only this model of RUN.")] = None,
     variant: Annotated[str | None, typer.Option(help="Only this variant of RUN.")] = None,
+    trials: Annotated[int | None, typer.Option(min=1, help="Only the first so many trials of RUN's cells.")] = None,
     as_json: Json = False,
 ) -> None:
     """Compare RUN with another run or a published table, cell by cell.
@@ -47,7 +48,7 @@ def compare(
     Published tables: published:gpt-neo-125m/arrow, gpt-neo-125m/equals, gpt-neo-1.3b/arrow, gpt-neo-1.3b/equals,
     gpt-neo-2.7b/arrow.
     """
-    result = commands.compare(run, other, model, variant)
+    result = commands.compare(run, other, model, variant, trials)
     if as_json:
         print(json.dumps(result, ensure_ascii=False))
     else:

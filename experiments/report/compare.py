@@ -34,23 +34,28 @@ class Pair:
     cells: Sequence[tuple[str, int, bool | None, Counts, Counts, Contrast | None]]
 
 
-def compare(run: Path, other: str, model: str | None = None, variant: str | None = None) -> Json:
+def compare(
+    run: Path, other: str, model: str | None = None, variant: str | None = None, trials: int | None = None
+) -> Json:
     """Compare a run with a run folder or `published:NAME`, matrix by matrix; the result is ready for JSON.
 
-    `model` and `variant` choose one of the run's matrices; without them all that fit are compared.
+    `model` and `variant` choose one of the run's matrices; without them all that fit are compared. `trials` uses the
+    first so many trials of our cells only, for intervals like those of a published n.
     """
-    ours = _matrices(run, model, variant)
+    ours = _matrices(run, model, variant, trials)
     if other.startswith(published.PREFIX):
         pairs = _against_published(run, ours, published.load(other), model)
     else:
         pairs = _against_run(ours, _matrices(Path(other), model, variant), other)
-    return {"run": str(run), "other": other, "comparisons": [_result(pair) for pair in pairs]}
+    return {"run": str(run), "other": other, "trials": trials, "comparisons": [_result(pair) for pair in pairs]}
 
 
-def _matrices(run: Path, model: str | None, variant: str | None) -> dict[tuple[str, str], Matrix]:
+def _matrices(
+    run: Path, model: str | None, variant: str | None, trials: int | None = None
+) -> dict[tuple[str, str], Matrix]:
     """The cells of a run by (model, variant), in the order of its report."""
     layout = layout_of(records.read_header(run))
-    cells = tally(records.read_samples(run)).cells
+    cells = tally(s for s in records.read_samples(run) if trials is None or s["trial"] < trials).cells
     found: dict[tuple[str, str], Matrix] = {}
     for key in layout.order(cells):
         if model in (None, key.model) and variant in (None, key.variant):

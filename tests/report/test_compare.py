@@ -49,6 +49,11 @@ def test_numbers_against_a_published_table(reported: Path, capsys: pytest.Captur
     assert found["verdict"] in capsys.readouterr().out
 
 
+def test_only_the_first_trials(reported: Path) -> None:
+    (found,) = compare(reported, "published:gpt-neo-125m/arrow", trials=5)["comparisons"]
+    assert {cell["ours"][1] for cell in found["cells"]} == {5}
+
+
 def test_a_stand_in_is_called_one(reported: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (found,) = compare(reported, "published:gpt-neo-2.7b/arrow", model="toy-60M")["comparisons"]
     assert found["stand_in"]
