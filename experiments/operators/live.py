@@ -77,7 +77,6 @@ class LiveEngine:
         self.sampling = (
             GREEDY if variant.temperature is None else Sampling(variant.temperature, config.top_k, config.top_p)
         )
-        self.seed = config.seed
         self.lead = common_lead(self.tokenizer, suite)
         self.kept: dict[tuple[str, ...], Prefix] = {}
 
@@ -99,7 +98,7 @@ class LiveEngine:
             one.item.id,
             [*rest, *(prompt[len(self.lead) :] if leads else prompt)],
             prefix=prefix,
-            seed=self.seed,
+            seed=one.seed,
             limits=self.limits,
             sampling=self.sampling,
         )

@@ -60,7 +60,7 @@ def test_every_reply_equals_the_reference_loop_on_the_whole_prompt(folder: Path,
         request = Request(
             item.id,
             ids,
-            seed=experiment.config.seed,
+            seed=asked.seed,
             limits=Limits(model_tokens=budget, calls=16 if parsed.protocol == "paper" else 4),
             sampling=GREEDY if parsed.temperature is None else Sampling(parsed.temperature, 50, 1.0),
         )
