@@ -172,3 +172,19 @@ def test_modules_share_their_fixed_part(rest):
     script = [*FOUND, planner("next", "price"), selector("GET /tools/4711"), DETAIL, DETAIL_CODE, planner("end", "x")]
     rest(script).ask(QUESTION)
     assert len({prompt.fixed for prompt in rest.model.prompts}) == 4
+
+
+@pytest.mark.parametrize("name", ["restgpt", "react", "deps"])
+def test_prompts_stay_within_the_context_however_long_the_run(rest, name):
+    """Many long results: every prompt still leaves room for its answer."""
+    long = {"when": "You write a short Python program", "reply": "print('word ' * 5000)"}
+    plans = {
+        "restgpt": [planner("next", "Find it " * 40), selector("GET /tools/search")],
+        "react": [react("GET /tools/search", "find it " * 40)],
+        "deps": [deps("GET /tools/search")],
+    }
+    agent = rest([*plans[name], SEARCH, long] * 9, strategy=name, limits=RunLimits(sub_tasks=9))
+    agent.model.context = 4096
+    agent.ask(QUESTION)
+    assert len(agent.model.prompts) > 24
+    assert max(agent.model.count(prompt.text) for prompt in agent.model.prompts) < 4096 - 512

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import count
 
+import torch
 from jinja2 import TemplateError
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
@@ -63,7 +64,10 @@ class LocalModel:
         for prompt in prompts:
             request, size = self._request(prompt, tuple(stop), limits, shape)
             requests[request.id], sizes[request.id] = request, size
-        replies = {reply.id: reply for reply in self._engine.run(requests.values())}
+        try:
+            replies = {reply.id: reply for reply in self._engine.run(requests.values())}
+        except torch.OutOfMemoryError:
+            raise ModelError(f"{self.name} ran out of memory; allow it less with --context") from None
         return [_completion(replies[key], sizes[key], shape is not None) for key in requests]
 
     def count(self, text: str) -> int:

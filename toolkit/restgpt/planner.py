@@ -73,8 +73,8 @@ class Planner:
         each = self._asker.room(HISTORY_SHARE) // max(1, len(history))
         lines = []
         for number, done in enumerate(history, 1):
-            lines.append(f"Plan step {number}: {self._asker.shorten(done.plan, each // 3)}")
-            lines.append(f"Result {number}: {self._asker.shorten(done.result, each)}")
+            lines.append(f"Plan step {number}: {self._asker.shorten(done.plan, each // 4)}")
+            lines.append(f"Result {number}: {self._asker.shorten(done.result, each * 3 // 4)}")
         return "\n".join(lines) or "Nothing has been done yet."
 
 

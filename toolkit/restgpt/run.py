@@ -28,7 +28,7 @@ from toolkit.restgpt.strategies import Method, find_strategy
 from toolkit.restgpt.trace import Step, Trace
 from toolkit.restgpt.workbench import Verdict, Workbench
 
-ENDPOINTS_SHARE = 0.35
+ENDPOINTS_SHARE = 0.3
 Status = Literal["answered", "could_not", "limit", "model_error", "dry_run"]
 
 

@@ -19,7 +19,8 @@ from toolkit.restgpt.spec import Endpoint, Spec
 
 MOST_CALLS = 4
 TOKENS = 400
-BACKGROUND_SHARE = 0.25
+BACKGROUND_SHARE = 0.2
+TRIED_SHARE = 0.15
 
 
 @dataclass(frozen=True)
@@ -74,8 +75,9 @@ class Selector:
         schema = {"properties": {"calls": listed, "note": prose(300)}, "required": ["calls", "note"]}
         lines = [f"Background: {self._asker.shorten(background, self._asker.room(BACKGROUND_SHARE))}"]
         lines.append(f"Sub-task: {sub_task}")
+        each = self._asker.room(TRIED_SHARE) // max(1, len(tried))
         for done in tried:
-            lines += [f"Calls tried: {done.calls}", f"Result: {self._asker.shorten(done.result, 300)}"]
+            lines += [f"Calls tried: {done.calls}", f"Result: {self._asker.shorten(done.result, each)}"]
         if instruction:
             lines.append(f"Instruction: {instruction}")
 

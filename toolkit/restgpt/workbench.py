@@ -60,8 +60,8 @@ class Workbench:
         """Steps and results as text within a share of the model's context."""
         each = self.asker.room(share) // max(1, len(history))
         lines = [
-            f"Step {number}: {self.asker.shorten(done.calls or done.plan, each // 2)}\n"
-            f"Result {number}: {self.asker.shorten(done.result, each)}"
+            f"Step {number}: {self.asker.shorten(done.calls or done.plan, each // 4)}\n"
+            f"Result {number}: {self.asker.shorten(done.result, each * 3 // 4)}"
             for number, done in enumerate(history, 1)
         ]
         return "\n".join(lines) or "Nothing has been done yet."
