@@ -83,7 +83,8 @@ class Names:
         """See Form."""
         right = {matching.normalise(value) for value in self.values}
         wrong = [name for name in self.rivals if matching.normalise(name) not in right]
-        named = {name for _, name in matching.mentioned([*self.values, *wrong], answer)}
+        said = matching.without_denials(answer)
+        named = {name for _, name in matching.mentioned([*self.values, *wrong], said)}
         hits = named & set(self.values)
         shown = {name for name in hits if seen.shows(Leaf(name))}
         if len(hits) < self.need:
@@ -91,6 +92,8 @@ class Names:
         if len(shown) < self.need:
             return f"no response showed {sorted(hits - shown)[0]}"
         extra = named - hits
+        if extra and self.need == 1 and matching.hedges(said):
+            return f"leaves open whether it is {sorted(hits)[0]} or {sorted(extra)[0]}"
         return f"names {len(extra)} others, e.g. {sorted(extra)[0]}" if len(extra) > self.spare else None
 
 
@@ -134,7 +137,8 @@ class Dates:
     def fault(self, answer: str, seen: Seen) -> str | None:
         """See Form."""
         wanted = {date.fromisoformat(day) for day in self.days}
-        given = matching.dates(answer)
+        said = matching.without_denials(answer)
+        given = matching.dates(said)
         hits = given & wanted
         if len(hits) < self.need:
             return f"gives {len(hits)} of {self.need} dates needed, e.g. {self.days[0]}"
@@ -143,6 +147,8 @@ class Dates:
         # A slashed date has two readings; the wrong one of a right date is no other date.
         swapped = {f"{day.year}-{day.day:02d}-{day.month:02d}" for day in hits}
         others = {day for day in given - wanted if day.isoformat() not in swapped}
+        if others and self.need == 1 and matching.hedges(said):
+            return "leaves open which date it is"
         return f"gives {len(others)} other dates" if len(others) > self.spare else None
 
 
@@ -161,10 +167,13 @@ class Number:
 
     def fault(self, answer: str, seen: Seen) -> str | None:
         """See Form."""
-        given = set(matching.numbers(answer))
+        said = matching.without_denials(answer)
+        given = set(matching.numbers(said))
         if self.value not in given:
             return f"does not give {self.value:g}"
         others = given - {self.value} - set(matching.numbers(self.question))
+        if others and matching.hedges(said):
+            return "leaves open which number it is"
         return f"gives {len(others)} other numbers" if len(others) > self.spare else None
 
 
@@ -181,7 +190,7 @@ class Verbatim:
 
     def fault(self, answer: str, seen: Seen) -> str | None:
         """See Form."""
-        if self.value.casefold() not in answer.casefold():
+        if self.value.casefold() not in matching.without_denials(answer).casefold():
             return f"does not give {self.value}"
         return None if seen.shows(Leaf(self.value)) else f"no response showed {self.value}"
 

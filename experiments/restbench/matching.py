@@ -26,6 +26,13 @@ _SMALL = (
 )
 _TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 _SENTENCE = re.compile(r"(?<=[a-z0-9)\"'][.!?;])\s+(?=[A-Z])|\n")  # not after an initial, as in "J. Doe"
+# what a "not" denies: the four words after it, within its clause ("not only" denies nothing)
+_DENIED = re.compile(
+    r"(?:\b(?:not(?!\s+only\b)|never|neither|nor|except|other than|rather than|instead of)\b|n['’]t\b)"
+    r"(?:\s+(?!but\b)[^\s,;:!?]*[^\s,;:!?.]){1,4}",
+    re.IGNORECASE,
+)
+_HEDGE = re.compile(r"\b(?:or|either|maybe|perhaps|possibly|might)\b")
 _NO = re.compile(r"\b(?:no|not|isn t|aren t|wasn t|don t|doesn t|didn t|neither|different|never)\b")
 _YES = re.compile(r"\b(?:yes|is|are|was|were|does|do|did|both|same)\b")
 _ABSTAIN = re.compile(
@@ -69,6 +76,16 @@ def without_dates(text: str) -> str:
     for pattern in (_ISO, _SLASHED, _MONTH_FIRST, _DAY_FIRST):
         text = pattern.sub(" ", text)
     return text
+
+
+def without_denials(text: str) -> str:
+    """The text without what it denies: "it is not X but Y" keeps Y, "X, not Y" keeps X."""
+    return _DENIED.sub(" ", text)
+
+
+def hedges(text: str) -> bool:
+    """Whether the text leaves open which of several values it means."""
+    return bool(_HEDGE.search(normalise(text)))
 
 
 def numbers(text: str) -> list[float]:

@@ -110,6 +110,26 @@ def test_names_need_enough_right_and_few_wrong() -> None:
     assert form.fault("Ada Wren and Bo Voss", seen(["Ada Wren"]))
 
 
+@pytest.mark.parametrize(
+    ("answer", "right"),
+    [
+        ("It was Ada Wren, not Bo Voss.", True),
+        ("Not Bo Voss but Ada Wren.", True),
+        ("Although it is not stated in so many words, it is Ada Wren", True),
+        ("Ada Wren (also in the cast: Bo Voss)", True),
+        ("It was not Ada Wren.", False),
+        ("It wasn't directed by Ada Wren", False),
+        ("Anyone other than Ada Wren", False),
+        ("Either Ada Wren or Bo Voss", False),
+        ("Ada Wren or maybe Bo Voss", False),
+        ("Bo Voss", False),
+    ],
+)
+def test_denials_and_hedges(answer: str, right: bool) -> None:
+    form = expect.Names(("Ada Wren",), 1, ("Bo Voss", "Cy Thorne"))
+    assert (form.fault(answer, seen(["Ada Wren"])) is None) == right
+
+
 def test_paths_may_stand_in_urls_but_not_among_many() -> None:
     paths = [f"/{letter * 27}.jpg" for letter in "abcd"]
     form, shown = expect.Paths((paths[0],)), seen(paths)
@@ -124,12 +144,14 @@ def test_numbers_among_many_are_no_answer() -> None:
     assert form.fault("2 Broke Girls has 12 episodes over 3 seasons", seen()) is None
     assert form.fault("10, 11, 12, 13 or 14", seen())
     assert form.fault("It has 120 episodes", seen())
+    assert form.fault("It has 12 or 13 episodes", seen()) and form.fault("Certainly not 12 episodes", seen())
 
 
 def test_slashed_dates_count_once() -> None:
     form, shown = expect.Dates(("1999-05-03",), spare=0), seen("1999-05-03")
     assert form.fault("05/03/1999", shown) is None and form.fault("3/5/1999", shown) is None
-    assert form.fault("1999-05-03 or 1999-05-04", shown) and form.fault("May 1999", shown)
+    assert form.fault("1999-05-03 or 1999-05-04", shown) and form.fault("It was not on 1999-05-03.", shown)
+    assert form.fault("May 1999", shown)
 
 
 def test_a_retelling_shares_words() -> None:
