@@ -88,6 +88,14 @@ def test_response_format_is_given_up_step_by_step_and_remembered():
     assert server.model().complete([PROMPT], [], Limits(), SCHEMA)[0].shaped
 
 
+def test_the_schema_is_sent_without_length_limits():
+    server = Server(chat("{}"))
+    shape = Schema({"type": "object", "properties": {"a": {"type": "string", "maxLength": 9}, "b": {"enum": ["x"]}}})
+    server.model().complete([PROMPT], [], Limits(), shape)
+    sent = server.payload()["response_format"]["json_schema"]["schema"]
+    assert sent == {"type": "object", "properties": {"a": {"type": "string"}, "b": {"enum": ["x"]}}}
+
+
 def test_a_refusal_for_another_reason_does_not_lose_the_format():
     refuse = httpx2.Response(400, json={"error": {"message": "context too long"}})
     server = Server(refuse, refuse, refuse, chat("{}"))

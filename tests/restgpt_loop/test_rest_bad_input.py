@@ -178,6 +178,13 @@ def test_dry_run_shows_and_sends_nothing(rest, service):
     assert urls == ["http://rental.test/tools/search?name=drill", "http://rental.test/tools/4711"]
 
 
+def test_a_dry_run_goes_on_when_no_call_is_planned(rest):
+    nothing = {"when": "You are the API selector", "reply": {"calls": [], "note": "nothing fits"}}
+    script = [planner("next", "Sing"), nothing, planner("end", "It cannot sing.", solved=False)]
+    answer = rest(script, dry_run=True).ask("Sing!")
+    assert answer.text == "Could not: It cannot sing." and "nothing fits" in rest.model.prompts[-1].rest
+
+
 def test_secrets_never_reach_model_or_trace(rest, service):
     service.override["/tools/4711"] = lambda request: httpx2.Response(
         200, json={"echo": request.headers["authorization"]}

@@ -106,7 +106,7 @@ class ServerModel:
         if stop:
             payload["stop"] = list(stop)[:4]
         if isinstance(shape, Schema) and kind == "json_schema":
-            wanted = {"name": "answer", "schema": shape.schema}
+            wanted = {"name": "answer", "schema": _portable(shape.schema)}
             payload["response_format"] = {"type": kind, "json_schema": wanted}
         elif isinstance(shape, Schema) and kind == "json_object":
             payload["response_format"] = {"type": kind}
@@ -187,6 +187,14 @@ class ServerModel:
 
 
 _USAGE = ("prompt_tokens", "completion_tokens")
+
+
+def _portable(schema: Any) -> Any:
+    """The schema without length limits: llama.cpp makes very slow grammars of them, and tokens are limited anyway."""
+    if isinstance(schema, dict):
+        limits = ("maxLength",) if isinstance(schema.get("maxLength"), int) else ()  # it may be a property's name
+        return {key: _portable(value) for key, value in schema.items() if key not in limits}
+    return [_portable(item) for item in schema] if isinstance(schema, list) else schema
 
 
 def _key(key_env: str | None) -> str | None:

@@ -15,7 +15,7 @@ from toolkit.restgpt.http_parameters import parameter_problems, read_value
 from toolkit.restgpt.spec import Endpoint, Route, Spec
 
 _SPECIAL = re.compile(r"[.\\+*?\[\](){}^$|]")
-_FILLED = r"[^/{}<>?#\s\"\\]+"
+_FILLED = r"[^/{}<>?# \"\\]+"  # no \s: llama.cpp knows no such class
 _KINDS = {"integer": "-?[0-9]+", "number": r"-?[0-9]+(\.[0-9]+)?", "boolean": "(true|false)"}
 
 

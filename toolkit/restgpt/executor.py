@@ -56,7 +56,7 @@ class Executor:
             with contextlib.suppress(DryRun):
                 results.append(self._one(planned, task, "\n".join([background, *results])))
                 self._trace.add("result", text=results[-1])
-        if self._dry_run:
+        if self._dry_run and plan.calls:
             raise DryRun
         return "\n".join(results) or plan.note
 
