@@ -140,12 +140,12 @@ class Calendar:
     inline: bool = True
 
     def run(self, arguments: str, history: Sequence[Turn] = ()) -> Outcome:
-        """What the form computes, or an error where there is no such form or date."""
+        """What the form computes, or an error (which must not show a form that may be held out)."""
         try:
             found = next((value for skill in SKILLS if (value := skill.value(arguments)) is not None), None)
         except (ValueError, OverflowError):
             return Outcome("error", "there is no such date")
-        return Outcome("error", "write it as: 2023-02-20 + 45") if found is None else Outcome("ok", found)
+        return Outcome("error", "not understood") if found is None else Outcome("ok", found)
 
 
 TOOLS: dict[str, Tool] = {"CAL": Calendar(), "DATE": Clock(today=date(2023, 2, 20))}

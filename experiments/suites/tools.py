@@ -34,7 +34,7 @@ class Conversion:
         """The number in the target unit, to six digits after the point; an error where there is none."""
         match = CONVERSION.fullmatch(arguments.strip())
         if match is None:
-            return Outcome("error", "write it as: 12 km to m")
+            return Outcome("error", "not a conversion")
         number, source, target = match.groups()
         for unit in (source, target):
             if unit not in self.units:
