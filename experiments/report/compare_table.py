@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 Json = Mapping[str, Any]
+TESTS = {"fisher": "Fisher's exact test", "mcnemar": "exact McNemar test, same items"}
 EXPECTATION = "If both were exact repeats, somewhat fewer than 95 % would: the other side varies by chance too."
 
 
@@ -21,10 +22,18 @@ def comparison_table(result: Json) -> RenderableType:
 
     parts: list[RenderableType] = []
     for comparison in result["comparisons"]:
-        parts += [_table(comparison), Text(f"{comparison['verdict']}.", style="bold"), Text(EXPECTATION, style="dim")]
+        title = f"{comparison['model']} {comparison['variant']}  against  {comparison['other']}"
+        parts += [
+            Text(title, style="bold"),
+            _table(comparison),
+            Text(f"{comparison['verdict']}.", style="bold"),
+            Text(EXPECTATION, style="dim"),
+        ]
         rho = comparison["spearman"]
         agreement = NOT_RUN if rho is None else f"{rho:.2f}"
-        parts.append(Text(f"{comparison['differing']} cells differ at adjusted p <= 0.05; Spearman {agreement}.\n"))
+        tests = " and ".join(sorted({TESTS[cell["test"]] for cell in comparison["cells"] if cell["test"]}))
+        differing = f"{comparison['differing']} cells differ at adjusted p <= 0.05 ({tests}); Spearman {agreement}."
+        parts.append(Text(f"{differing}\n"))
         if comparison["stand_in"]:
             name = f"{comparison['model']} {comparison['variant']}"
             parts.append(Text(f"Note: {name} stands in for another model or variant; this is no reproduction.\n"))
@@ -36,11 +45,10 @@ def _table(comparison: Json) -> RenderableType:
     from rich.table import Table
     from rich.text import Text
 
-    title = f"{comparison['model']} {comparison['variant']}  against  {comparison['other']}"
-    table = Table(title=Text(title), box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for name in ("", "N"):
         table.add_column(name, no_wrap=True)
-    for name in ("ours", "k/n", "theirs", "k/n", "change", "95 %", "test", "adj. p", "inside"):
+    for name in ("ours", "k/n", "theirs", "k/n", "change", "95 %", "adj. p", "inside"):
         table.add_column(name, justify="right", no_wrap=True)
     for cell in comparison["cells"]:
         table.add_row(*map(Text, _row(cell)), style="" if cell["inside"] else "yellow")
@@ -59,7 +67,6 @@ def _row(cell: Json) -> list[str]:
         f"{k2}/{n2}",
         NOT_RUN if cell["difference"] is None else f"{100 * cell['difference']:+.1f}",
         NOT_RUN if bounds is None else f"{100 * bounds[0]:+.0f} {100 * bounds[1]:+.0f}",
-        cell["test"] or NOT_RUN,
         NOT_RUN if q is None else "<.0001" if q < 1e-4 else f"{q:.4f}",
         "yes" if cell["inside"] else "no",
     ]

@@ -139,7 +139,7 @@ def _tex_detail(cell: Json | None) -> str:
 
 
 def terminal(summary: Json) -> RenderableType:
-    """All matrices for a rich console; held-out cells carry a dagger and are dim-outlined by colour."""
+    """All matrices for a rich console; held-out cells carry a dagger and another colour."""
     from rich.console import Group
     from rich.table import Table
     from rich.text import Text
@@ -147,7 +147,9 @@ def terminal(summary: Json) -> RenderableType:
     tables: list[RenderableType] = []
     for matrix in summary["matrices"]:
         cells = cells_by_place(matrix)
-        table = Table(title=Text(f"{matrix['model']}  {matrix['variant']}  (scorer {matrix['scorer']})"))
+        name = Text(f"\n{matrix['model']}  {matrix['variant']}", style="bold")
+        tables.append(name.append(f"  scorer {matrix['scorer']}", style="dim"))
+        table = Table()
         table.add_column(Text(summary["axes"]["rows"]))
         for column in matrix["columns"]:
             table.add_column(Text(f"{summary['axes']['columns']} {column}"), justify="right")

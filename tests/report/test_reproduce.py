@@ -109,9 +109,7 @@ def test_end_to_end_with_stand_ins(
     command = ["--cpu", "--out", str(out), *map(str, configs)]
     assert reproduce.main(command) == 0
     text = capsys.readouterr().out
-    assert (
-        text.count("published values lie within our 95% interval") == 3 + 2 * 3 + 2
-    )  # variants with a table, once per stage
+    assert text.count("published values lie within our 95% interval") == 3 + 2 * 3 + 2  # once per stage
     like = json.loads((out / "gpt-neo-1.3B.like_for_like.json").read_text())
     assert {cell["ours"][1] for cell in like[0]["comparisons"][0]["cells"]} == {33}
     everything = json.loads((out / "gpt-neo-1.3B.all_trials.json").read_text())
