@@ -7,21 +7,37 @@ never measured) are None and shown as `--`.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from math import ceil
+from pathlib import Path
 from typing import Any
 
+from experiments import records
 from experiments.base import Experiment, Preview
 from toolkit import stats
 
 
-def facts(experiment: Experiment) -> dict[str, Any]:
-    """Everything that is known of the plan, as JSON data."""
+def measured(folder: Path) -> dict[str, float]:
+    """Samples per second by model of an earlier run in `folder`; empty where there is none."""
+    seconds: Counter[str] = Counter()
+    samples: Counter[str] = Counter()
+    for timing in records.read_timings(folder):
+        model = str(timing["id"]).split("/")[0]
+        seconds[model] += timing["seconds"]
+        samples[model] += 1
+    return {model: samples[model] / seconds[model] for model in samples if seconds[model] > 0}
+
+
+def facts(experiment: Experiment, speeds: Mapping[str, float]) -> dict[str, Any]:
+    """Everything that is known of the plan, as JSON data. Measured `speeds` go before those of the configuration."""
     cells: dict[tuple[str, str, int, str], int] = Counter(item.cell for item in experiment.items())
     per_model = Counter[str]()
     for (model, *_), count in cells.items():
         per_model[model] += count
     trials = sorted(set(cells.values()))
-    seconds = {name: _seconds(count, experiment.speeds.get(name)) for name, count in per_model.items()}
+    seconds = {
+        name: _seconds(count, speeds.get(name) or experiment.speeds.get(name)) for name, count in per_model.items()
+    }
     return {
         "samples": sum(cells.values()),
         "cells": len(cells),

@@ -41,7 +41,7 @@ def run(
     Samples that are there are kept. Ctrl-C is safe: the same command goes on.
     """
     experiment, typed = base.load(config, assignments or ())
-    folder = out or Path("runs") / config.stem
+    folder = _folder(config, out)
     with Progress(sys.stderr) as progress:
         done = run_loop(experiment, base.Source(config, typed), folder, progress, limit)
     if as_json:
@@ -51,6 +51,11 @@ def run(
 
     print_matrix(folder)
     print(_ending(done, folder))
+
+
+def _folder(config: Path, out: Path | None) -> Path:
+    """The run folder: as asked for, or runs/<name of the configuration>."""
+    return out or Path("runs") / config.stem
 
 
 def _ending(done: Done, folder: Path) -> str:
@@ -133,11 +138,14 @@ def _counted(
 
 
 def plan(config: ConfigPath, assignments: Assignments = None, as_json: Json = False) -> None:
-    """Show grid, prompts of the first sample of each cell, token counts, time and power of CONFIG; run nothing."""
+    """Show grid, prompts of the first sample of each cell, token counts, time and power of CONFIG; run nothing.
+
+    The time is known once a run of CONFIG was timed, or where CONFIG states `per_second` of a model.
+    """
     from experiments import planning
 
     experiment, _ = base.load(config, assignments or ())
-    facts = planning.facts(experiment)
+    facts = planning.facts(experiment, planning.measured(_folder(config, None)))
     if as_json:
         print(json.dumps(facts, ensure_ascii=False))
     else:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from scripted_engine import ScriptedEngine
 
-from experiments import cli
+from experiments import cli, records
 from experiments.operators.experiment import OperatorTransfer
 from experiments.operators.prompts import Asked
 from toolkit.decoding.request import Reply
@@ -80,7 +80,9 @@ def test_score_needs_no_model_and_rewrites_only_what_changed(
     assert toolkit(capsys, "score", run, "--scorer", "lax")[0] == 2
 
 
-def test_plan_shows_grid_prompts_and_power(capsys: pytest.CaptureFixture[str], config: Path) -> None:
+def test_plan_shows_grid_prompts_and_power(
+    capsys: pytest.CaptureFixture[str], config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     code, out, _ = toolkit(capsys, "plan", config, "--set", "models.0.per_second=2", "--json")
     plan = json.loads(out)
     assert code == 0 and (plan["samples"], plan["cells"], plan["trials"]) == (48, 8, [6])
@@ -89,6 +91,10 @@ def test_plan_shows_grid_prompts_and_power(capsys: pytest.CaptureFixture[str], c
     assert plan["power"][0]["half_width"] > plan["power"][0]["detectable_paired"] / 3
     code, out, _ = toolkit(capsys, "plan", config)
     assert code == 0 and "48 samples: 8 cells of 6 trials" in out and "about --" in out
+    monkeypatch.chdir(tmp_path)
+    with records.RunWriter(Path("runs/small")) as writer:
+        writer.write("tiny.strict-arrow", [], [{"id": "tiny/x", "seconds": 0.5}, {"id": "tiny/y", "seconds": 1.5}])
+    assert json.loads(toolkit(capsys, "plan", config, "--json")[1])["seconds"] == {"tiny": 48}
 
 
 @pytest.mark.parametrize(
