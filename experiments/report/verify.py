@@ -15,7 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from experiments import records
+from experiments import base, records
 from experiments.report import build, parquet
 from toolkit.errors import RunError, UserError
 
@@ -25,7 +25,7 @@ Json = Mapping[str, Any]
 def verify(run: Path) -> list[str]:
     """Check a run; returns one line per thing that was checked. RunError names the first difference."""
     records.read_header(run)
-    checks: list[Callable[[build.Reading], str]] = [_prefixes, _summary, _tables, _parquet, _figures, _page]
+    checks: list[Callable[[build.Reading], str]] = [_prefixes, _verdicts, _summary, _tables, _parquet, _figures, _page]
     try:
         reading = build.read(run)
         return [check(reading) for check in checks]
@@ -46,6 +46,23 @@ def _prefixes(reading: build.Reading) -> str:
     if missing := sorted(reading.tally.prefixes - stored.keys()):
         raise RunError(f"verify failed: prefixes.jsonl: prefix {missing[0]} is used by samples but not stored")
     return f"{len(reading.tally.prefixes)} prefixes: hashes derived again from their content"
+
+
+def _verdicts(reading: build.Reading) -> str:
+    """Every sample's scores, answer and outcome are what its own experiment makes of the record."""
+    config = reading.header.get("config", {})
+    try:
+        experiment = base.make(config.get("typed", {}), Path(config.get("path", "")))
+        if experiment.header().get("suite") != reading.header.get("suite"):
+            raise UserError("the suite is not the one that this run was made with")
+    except UserError as reason:
+        return f"verdicts: not judged again ({reason})"
+    for sample in records.read_samples(reading.folder):
+        stored = json.loads(records.dump(sample))
+        for judged in experiment.score([sample], None):
+            for place, found, wanted in differences(stored, judged):
+                raise RunError(f"verify failed: {judged['id']}: {place} is {found}, judged again it is {wanted}")
+    return f"verdicts: {reading.tally.samples} samples judged again"
 
 
 def _summary(reading: build.Reading) -> str:

@@ -33,7 +33,7 @@ HEADER = {
 }
 
 
-def write_run(folder: Path, samples: Iterable[dict[str, Any]]) -> Path:
+def write_run(folder: Path, samples: Iterable[dict[str, Any]], header: dict[str, Any] = HEADER) -> Path:
     """A run folder with these samples; prefixes are real fragments, timings say 0.1 s each."""
     with RunWriter(folder) as writer:
         fragments: dict[tuple[int, int], Fragment] = {}
@@ -44,7 +44,7 @@ def write_run(folder: Path, samples: Iterable[dict[str, Any]]) -> Path:
             batch.append({**sample, "prefix": fragment.digest})
         writer.write_prefixes((fragment,) for fragment in fragments.values())
         writer.write("all", batch, ({"id": sample["id"], "seconds": 0.1} for sample in batch))
-    write_header(folder, HEADER)
+    write_header(folder, header)
     return folder
 
 

@@ -145,4 +145,4 @@ def test_report_and_verify_from_the_command_line(run: Path, capsys: pytest.Captu
     out = capsys.readouterr().out
     assert "†" in out and "report.html" in out
     assert cli.outcome(["verify", str(run), "--json"]) == 0
-    assert len(json.loads(capsys.readouterr().out)["checks"]) == 6
+    assert len(json.loads(capsys.readouterr().out)["checks"]) == 7

@@ -8,7 +8,10 @@ import re
 from pathlib import Path
 
 import pytest
+import synthetic
+from conftest import HEADER, write_run  # type: ignore[import-not-found]
 
+from experiments import base
 from experiments.report import verify as verify_module
 from experiments.report.commands import report, verify
 from toolkit.errors import RunError, UserError
@@ -32,8 +35,8 @@ def change_digit(path: Path, pattern: str) -> None:
 
 def test_an_untouched_run_passes(run: Path) -> None:
     lines = verify(run)
-    assert len(lines) == 6
-    assert "432 samples counted again" in lines[1]
+    assert len(lines) == 7
+    assert "432 samples counted again" in lines[2]
 
 
 @pytest.mark.parametrize(
@@ -100,12 +103,27 @@ def test_a_folder_that_is_no_run_is_a_wrong_request(tmp_path: Path) -> None:
         verify(tmp_path)
 
 
+def test_verdicts_are_judged_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("experiments.report.commands.find_spec", lambda _: None)
+    typed = {"experiment": "operators", "models": [{"name": "toy-60M", "path": "nowhere"}], "trials": 3}
+    experiment = base.make(typed, tmp_path / "x.yaml")
+    made = experiment.score(synthetic.samples(3, models=("toy-60M",), shots=(1,)), None)
+    header = {**HEADER, **experiment.header(), "config": {"typed": typed, "path": "x.yaml"}}
+    run = write_run(tmp_path / "run", made, header)
+    report(run)
+    assert verify(run)[1] == "verdicts: 18 samples judged again"
+    path = run / "samples" / "all.jsonl"
+    path.write_text(path.read_text().replace('"strict":true', '"strict":false', 1))
+    with pytest.raises(RunError, match=r"toy-60M/paper-arrow/N1/.*: scores strict is false, judged again it is true"):
+        verify(run)
+
+
 @pytest.mark.slow
 def test_report_is_deterministic_and_figures_are_drawn_again(run: Path) -> None:
     before = {path: path.read_bytes() for path in sorted((run / "report").rglob("*")) if path.is_file()}
     report(run)
     assert {path: path.read_bytes() for path in before} == before
-    assert "drawn again, equal" in verify(run)[4]
+    assert "drawn again, equal" in verify(run)[5]
     figure = run / "report" / "plots" / "gaps.svg"
     record = run / "report" / "figures.json"
     change_digit(figure, r"d=\"M (\d)")  # with its hash adjusted, only drawing again can tell
