@@ -79,13 +79,13 @@ def test_response_format_is_given_up_step_by_step_and_remembered():
     refuse = httpx2.Response(400, json={"error": {"message": "response_format is not supported"}})
     server = Server(refuse, refuse, chat("{}"))
     model = server.model()
-    assert not model.complete([PROMPT], [], Limits(), SCHEMA)[0].shaped
+    assert model.complete([PROMPT], [], Limits(), SCHEMA)[0].shaped is False
     kinds = [server.payload(index).get("response_format", {}).get("type") for index in range(3)]
     assert kinds == ["json_schema", "json_object", None]
     model.complete([PROMPT], [], Limits(), SCHEMA)
     assert len(server.requests) == 4
     server = Server(chat("{}"))
-    assert server.model().complete([PROMPT], [], Limits(), SCHEMA)[0].shaped
+    assert server.model().complete([PROMPT], [], Limits(), SCHEMA)[0].shaped is None
 
 
 def test_the_schema_is_sent_without_length_limits():
@@ -102,7 +102,7 @@ def test_a_refusal_for_another_reason_does_not_lose_the_format():
     model = server.model()
     with pytest.raises(ModelError, match="context too long"):
         model.complete([PROMPT], [], Limits(), SCHEMA)
-    assert model.complete([PROMPT], [], Limits(), SCHEMA)[0].shaped
+    assert model.complete([PROMPT], [], Limits(), SCHEMA)[0].shaped is None
 
 
 def test_newer_name_of_the_token_limit():

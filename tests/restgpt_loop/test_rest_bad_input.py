@@ -9,6 +9,7 @@ import pytest
 from loop_parts import DETAIL, FOUND, SEARCH, SEARCH_CODE, SECRET, caller, parser, planner, selector
 
 from toolkit.models.completion import ModelError
+from toolkit.restgpt.budget import RunLimits
 from toolkit.restgpt.http import HttpLimits
 
 QUESTION = "Which drills are there?"
@@ -153,6 +154,17 @@ def test_a_model_error_at_the_start(rest, monkeypatch):
 
     monkeypatch.setattr(agent.model, "complete", fail)
     assert agent.ask(QUESTION).text == "Could not go on: the model server is down."
+
+
+def test_a_model_too_slow_for_the_run_is_the_limit_not_the_model(rest, monkeypatch):
+    agent = rest([], limits=RunLimits(seconds=0.05))
+
+    def slow(*_):
+        time.sleep(0.06)
+        raise ModelError("no answer in time")
+
+    monkeypatch.setattr(agent.model, "complete", slow)
+    assert agent.ask(QUESTION).status == "limit"
 
 
 def test_writes_need_a_yes(rest, service):

@@ -71,13 +71,16 @@ class Usage:
 
 @dataclass(frozen=True)
 class Completion:
-    """One text. `ids` are its token ids (None for servers); `shaped` says that the shape was enforced while writing."""
+    """One text. `ids` are its token ids (None for servers).
+
+    `shaped` says whether the shape was enforced while writing; None: a server was asked to, and may not have.
+    """
 
     text: str
     ids: tuple[int, ...] | None
     usage: Usage
     finish: Finish
-    shaped: bool = False
+    shaped: bool | None = False
 
 
 class ModelError(Exception):

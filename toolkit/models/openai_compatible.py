@@ -88,8 +88,8 @@ class ServerModel:
                 else:
                     raise
         self._format = kind
-        shaped = payload.get("response_format", {}).get("type") == "json_schema"
-        return self._completion(answer, stop, shaped)
+        asked = payload.get("response_format", {}).get("type") == "json_schema"
+        return self._completion(answer, stop, None if asked else False)
 
     def _payload(
         self, prompt: Prompt, stop: Sequence[str], limits: Limits, shape: Shape | None, kind: str
@@ -112,7 +112,7 @@ class ServerModel:
             payload["response_format"] = {"type": kind}
         return payload
 
-    def _completion(self, answer: Any, stop: Sequence[str], shaped: bool) -> Completion:
+    def _completion(self, answer: Any, stop: Sequence[str], shaped: bool | None) -> Completion:
         """The first choice of an answer. Raises `ModelError` when it has none."""
         try:
             choice = answer["choices"][0]

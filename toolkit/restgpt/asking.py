@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import yaml
 
-from toolkit.models.completion import Completion, CompletionModel, Limits, Prompt, Schema
+from toolkit.models.completion import Completion, CompletionModel, Limits, ModelError, Prompt, Schema
 from toolkit.restgpt.budget import Budget
 from toolkit.restgpt.trace import Trace, fingerprint
 
@@ -137,7 +137,11 @@ class Asker:
         self._budget.before_tokens()
         limits = Limits(tokens, min(SECONDS_PER_QUESTION, self._budget.seconds_left))
         began = time.monotonic()
-        completion = self.model.complete([prompt], (), limits, shape)[0]
+        try:
+            completion = self.model.complete([prompt], (), limits, shape)[0]
+        except ModelError:
+            _ = self._budget.seconds_left  # raises when it was our own time that ran out
+            raise
         usage = completion.usage
         read = self.model.count(prompt.text) if usage.prompt is None else usage.prompt
         written = self.model.count(completion.text) if usage.written is None else usage.written
