@@ -6,8 +6,9 @@ and parquet.py from the same reading.
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from experiments.report.throughput import throughput
 from toolkit.errors import UserError
 
 SUMMARY, PARQUET, REPORT = "summary.json", "samples.parquet", "report"
-PLOTS, FIGURES, PAGE = "report/plots", "report/figures.json", "report/report.html"
+PLOTS, MADE, PAGE = "report/plots", "report/made.json", "report/report.html"
 TABLES = {
     "report/matrix.md": tables.markdown,
     "report/matrix.csv": tables.comma_separated,
@@ -53,6 +54,23 @@ def read(folder: Path) -> Reading:
         raise UserError("the run holds no sample yet", str(folder), "let `toolkit run` write some first")
     speeds = throughput(records.read_timings(folder), tally)
     return Reading(folder, header, layout, tally, selection, build(layout, tally, speeds))
+
+
+def digest(data: bytes) -> str:
+    """SHA-256 (hex)."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def code_digest(files: Iterable[Path]) -> str:
+    """A short digest of the code that makes a view: an older view is then not taken for a wrong one."""
+    return digest(b"".join(path.read_bytes() for path in files))[:12]
+
+
+def made_text(made: Mapping[str, Any]) -> str:
+    """`made.json`, what made the views and their hashes, with a hash over itself."""
+    body = {name: value for name, value in made.items() if name != "sha256"}
+    own = digest(json.dumps(body, sort_keys=True).encode())
+    return json.dumps({**body, "sha256": own}, indent=1, sort_keys=True) + "\n"
 
 
 def summary_text(summary: Mapping[str, Any]) -> str:

@@ -21,7 +21,7 @@ def report(run: RunPath, as_json: Json = False) -> None:
     if as_json:
         print(json.dumps({"run": str(run), "page": str(page), "figures": figures}))
         return
-    commands.print_matrix(run)
+    commands.print_report(run)
     print(f"wrote {page}" + ("" if figures else " without figures: install the extra `plots` and run this again"))
 
 

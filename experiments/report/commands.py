@@ -5,7 +5,6 @@ Nothing here runs or loads a model; figures are the only part that needs an extr
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Mapping
 from importlib.util import find_spec
@@ -13,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from experiments import records
-from experiments.report import build, parquet
+from experiments.report import build, page, parquet
 from experiments.report.compare import compare
 from experiments.report.compare_table import comparison_table
 from experiments.report.tables import terminal
 from experiments.report.verify import verify
 from experiments.storage import make_folder, write_atomic
 
-__all__ = ["compare", "has_figures", "print_comparison", "print_matrix", "report", "verify"]
+__all__ = ["compare", "has_figures", "print_comparison", "print_matrix", "print_report", "report", "verify"]
 
 
 def report(run: Path) -> Path:
@@ -34,32 +33,36 @@ def report(run: Path) -> Path:
     parquet.write(run / build.PARQUET, records.read_samples(run), reading.tally.scorers)
     for name, table in build.TABLES.items():
         write_atomic(run / name, table(reading.summary))
-    names = _draw(run, reading, text)
-    write_atomic(run / build.PAGE, build.page_text(reading, build.svg_sources(run, names)))
+    figures = _draw(run, reading)
+    content = build.page_text(reading, build.svg_sources(run, figures["names"]))
+    write_atomic(run / build.PAGE, content)
+    made = {
+        "summary": build.digest(text.encode()),
+        "figures": figures,
+        "page": {"sha256": build.digest(content.encode()), "code": build.code_digest(page.sources())},
+    }
+    write_atomic(run / build.MADE, build.made_text(made))
     write_atomic(run / build.SUMMARY, text)
     return run / build.PAGE
 
 
-def _draw(run: Path, reading: build.Reading, summary: str) -> list[str]:
-    """Draw all figures anew and write `figures.json`: what drew them, from which summary, and their hashes."""
+def _draw(run: Path, reading: build.Reading) -> dict[str, Any]:
+    """Draw all figures anew; what drew them, their names, and the hash of each file."""
     folder = run / build.PLOTS
     for old in folder.glob("*"):
         old.unlink()
-    drawn: dict[str, Any] = {"drawn_by": None, "names": [], "sha256": {}}
-    if find_spec("matplotlib"):
-        from experiments.report import plots
+    if not find_spec("matplotlib"):
+        return {"drawn_by": None, "names": [], "sha256": {}}
+    from experiments.report import plots
 
-        names = plots.draw_all(reading.summary, folder)
-        hashes = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.iterdir())}
-        drawn = {"drawn_by": plots.environment(), "names": names, "sha256": hashes}
-    drawn["summary_sha256"] = hashlib.sha256(summary.encode("utf-8", "surrogatepass")).hexdigest()
-    write_atomic(run / build.FIGURES, json.dumps(drawn, indent=1, sort_keys=True) + "\n")
-    return list(drawn["names"])
+    names = plots.draw_all(reading.summary, folder)
+    hashes = {path.name: build.digest(path.read_bytes()) for path in sorted(folder.iterdir())}
+    return {"drawn_by": plots.environment(), "names": names, "sha256": hashes}
 
 
 def has_figures(run: Path) -> bool:
     """Whether the last report of a run drew figures."""
-    return bool(json.loads((run / build.FIGURES).read_text(encoding="utf-8"))["names"])
+    return bool(json.loads((run / build.MADE).read_text(encoding="utf-8"))["figures"]["names"])
 
 
 def print_matrix(run: Path) -> None:
@@ -67,6 +70,13 @@ def print_matrix(run: Path) -> None:
     from rich.console import Console
 
     Console().print(terminal(build.read(run).summary))
+
+
+def print_report(run: Path) -> None:
+    """Print the matrices of the summary that `report` wrote, without reading the samples again."""
+    from rich.console import Console
+
+    Console().print(terminal(json.loads((run / build.SUMMARY).read_text(encoding="utf-8"))))
 
 
 def print_comparison(result: Mapping[str, Any]) -> None:

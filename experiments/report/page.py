@@ -18,6 +18,7 @@ from urllib.parse import urlencode
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from experiments.report import browser
 from experiments.report.browser import Entry
 from experiments.report.layout import Layout
 from experiments.report.tables import cells_by_place, mark, percent
@@ -32,6 +33,11 @@ CAPTIONS = {
     "gaps": "Seen minus held-out accuracy.",
     "throughput": "Speed of the run.",
 }
+
+
+def sources() -> list[Path]:
+    """The files that decide the page, beside the run itself."""
+    return [*sorted(TEMPLATES.iterdir()), Path(__file__), Path(browser.__file__)]
 
 
 def embedded_json(value: object) -> Markup:

@@ -19,6 +19,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from experiments.report import plot_kinds
+from experiments.report.build import code_digest
 
 Json = Mapping[str, Any]
 DEFAULTS: dict[Any, Any] = {**matplotlib.rcParamsDefault, "backend": "Agg"}
@@ -47,9 +48,10 @@ STYLE: dict[Any, Any] = {
 
 
 def environment() -> str:
-    """What decides the bytes of a figure, beside the summary: library versions and the kind of machine."""
+    """What decides the bytes of a figure, beside the summary: libraries, the kind of machine, the code."""
     versions = f"matplotlib {matplotlib.__version__}, numpy {numpy.__version__}, pillow {PIL.__version__}"
-    return f"{versions}, {platform.system()} {platform.machine()}"
+    code = code_digest([Path(__file__), Path(plot_kinds.__file__)])
+    return f"{versions}, {platform.system()} {platform.machine()}, code {code}"
 
 
 def names(summary: Json) -> list[str]:

@@ -6,7 +6,6 @@ from this very summary; on the kind of machine that drew them they are drawn aga
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
 from importlib.util import find_spec
@@ -16,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from experiments import base, records
-from experiments.report import build, parquet
+from experiments.report import build, page, parquet
 from toolkit.errors import RunError, UserError
 
 Json = Mapping[str, Any]
@@ -140,52 +139,65 @@ def _parquet(reading: build.Reading) -> str:
     return f"{build.PARQUET}: every row equal"
 
 
-def _figures_record(folder: Path) -> Json:
-    """figures.json, checked for its shape."""
+def _made(folder: Path) -> Json:
+    """made.json, checked for its shape."""
     try:
-        drawn = json.loads(_text(folder / build.FIGURES))
-        hashes, names = dict(drawn["sha256"]), list(drawn["names"])
-        return {"sha256": hashes, "names": names, "by": drawn["drawn_by"], "summary": drawn["summary_sha256"]}
+        text = _text(folder / build.MADE)
+        made = json.loads(text)
+        if text != build.made_text(made):
+            raise ValueError("it does not have its own hash")
+        figures, page_made = made["figures"], made["page"]
+        return {
+            "summary": made["summary"],
+            "names": list(figures["names"]),
+            "hashes": dict(figures["sha256"]),
+            "by": figures["drawn_by"],
+            "page": page_made["sha256"],
+            "code": page_made["code"],
+        }
     except (ValueError, KeyError, TypeError) as error:
-        raise RunError(f"verify failed: {build.FIGURES} is damaged ({error!r})") from error
+        raise RunError(f"verify failed: {build.MADE} is damaged ({error!r})") from error
 
 
 def _figures(reading: build.Reading) -> str:
     """The figures are those of this summary and their bytes are as recorded, or as drawn again."""
-    folder, drawn = reading.folder / build.PLOTS, _figures_record(reading.folder)
-    summary = build.summary_text(reading.summary).encode("utf-8", "surrogatepass")
-    if drawn["summary"] != hashlib.sha256(summary).hexdigest():
-        raise RunError(f"verify failed: {build.FIGURES}: the figures were drawn from another summary")
-    found = {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in folder.glob("*")}
-    for name in sorted(found.keys() | drawn["sha256"].keys()):
-        if found.get(name) != drawn["sha256"].get(name):
+    folder, made = reading.folder / build.PLOTS, _made(reading.folder)
+    if made["summary"] != build.digest(build.summary_text(reading.summary).encode()):
+        raise RunError(f"verify failed: {build.MADE}: figures and page were made from another summary")
+    found = {path.name: build.digest(path.read_bytes()) for path in folder.glob("*")}
+    for name in sorted(found.keys() | made["hashes"].keys()):
+        if found.get(name) != made["hashes"].get(name):
             raise RunError(f"verify failed: {build.PLOTS}/{name} is not the file that was drawn")
-    expected = {f"{name}.{kind}" for name in drawn["names"] for kind in ("svg", "png")}
-    if expected != found.keys():
-        raise RunError(f"verify failed: {build.FIGURES}: its names are not those of the figures")
-    if not drawn["by"] or not find_spec("matplotlib"):
+    if {f"{name}.{kind}" for name in made["names"] for kind in ("svg", "png")} != found.keys():
+        raise RunError(f"verify failed: {build.MADE}: its names are not those of the figures")
+    if not made["by"] or not find_spec("matplotlib"):
         return f"{len(found)} figure files: hashes equal"
-    return _drawn_again(reading, drawn, found)
+    return _drawn_again(reading, made, found)
 
 
-def _drawn_again(reading: build.Reading, drawn: Json, found: Mapping[str, str]) -> str:
+def _drawn_again(reading: build.Reading, made: Json, found: Mapping[str, str]) -> str:
     from experiments.report import plots
 
-    if plots.names(reading.summary) != drawn["names"]:
-        raise RunError(f"verify failed: {build.FIGURES}: its names are not those of the figures")
-    if drawn["by"] != plots.environment():
-        return f"{len(found)} figure files: hashes equal (drawn by {drawn['by']}, so not drawn again here)"
+    if made["by"] != plots.environment():
+        return f"{len(found)} figure files: hashes equal (drawn by {made['by']}, so not drawn again here)"
+    if plots.names(reading.summary) != made["names"]:
+        raise RunError(f"verify failed: {build.MADE}: its names are not those of the figures")
     with TemporaryDirectory() as temporary:
         plots.draw_all(reading.summary, Path(temporary))
         for path in sorted(Path(temporary).iterdir()):
-            if hashlib.sha256(path.read_bytes()).hexdigest() != found[path.name]:
+            if build.digest(path.read_bytes()) != found.get(path.name):
                 raise RunError(f"verify failed: {build.PLOTS}/{path.name} differs from the figure drawn again")
     return f"{len(found)} figure files: drawn again, equal"
 
 
 def _page(reading: build.Reading) -> str:
-    """report.html equals the page made again from the samples and the checked figures."""
-    names = _figures_record(reading.folder)["names"]
-    wanted = build.page_text(reading, build.svg_sources(reading.folder, names))
-    _same_lines(build.PAGE, _text(reading.folder / build.PAGE), wanted)
-    return f"{build.PAGE.rsplit('/', 1)[-1]}: made again, equal"
+    """report.html equals the page made again; one of another version of the toolkit has its recorded hash."""
+    made, found = _made(reading.folder), _text(reading.folder / build.PAGE)
+    if made["code"] == build.code_digest(page.sources()):
+        wanted = build.page_text(reading, build.svg_sources(reading.folder, made["names"]))
+        _same_lines(build.PAGE, found, wanted)
+    if build.digest(found.encode()) != made["page"]:
+        raise RunError(f"verify failed: {build.PAGE} is not the file that was written")
+    if made["code"] != build.code_digest(page.sources()):
+        return "report.html: hash equal (another version of the toolkit made it, so it is not made again here)"
+    return "report.html: made again, equal"

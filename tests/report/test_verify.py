@@ -12,6 +12,7 @@ import synthetic
 from conftest import HEADER, write_run  # type: ignore[import-not-found]
 
 from experiments import base
+from experiments.report import build
 from experiments.report import verify as verify_module
 from experiments.report.commands import report, verify
 from toolkit.errors import RunError, UserError
@@ -48,11 +49,7 @@ def test_an_untouched_run_passes(run: Path) -> None:
         ("report/matrix.csv", r"arrow,paper,\^,3,false,(\d)", r"matrix\.csv line \d+: found .*\^,3,false"),
         ("report/matrix.tex", r"(\d)/12", r"matrix\.tex line \d+"),
         ("report/report.html", r"<small>(\d)", r"report\.html line \d+"),
-        (
-            "report/figures.json",
-            r'"summary_sha256": "[a-f]*(\d)',
-            r"figures\.json: the figures were drawn from another",
-        ),
+        ("report/made.json", r'"summary": "[a-f]*(\d)', r"made\.json is damaged .*its own hash"),
         ("report/plots/gaps.svg", r"d=\"M (\d)", r"plots/gaps\.svg is not the file that was drawn"),
         ("prefixes.jsonl", r"<Guest> \((\d)", r"prefixes\.jsonl:1: the content does not match its digest"),
         ("samples/all.jsonl", r'"outcome":"right_by_call".*?"shots":(\d)', r"verify failed: "),
@@ -118,6 +115,14 @@ def test_verdicts_are_judged_again(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         verify(run)
 
 
+def test_a_page_of_another_version_is_checked_by_its_hash(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("experiments.report.page.sources", lambda: [])
+    assert "another version" in verify(run)[-1]
+    change_digit(run / "report" / "report.html", r"<small>(\d)")
+    with pytest.raises(RunError, match=r"report\.html is not the file that was written"):
+        verify(run)
+
+
 @pytest.mark.slow
 def test_report_is_deterministic_and_figures_are_drawn_again(run: Path) -> None:
     before = {path: path.read_bytes() for path in sorted((run / "report").rglob("*")) if path.is_file()}
@@ -125,10 +130,10 @@ def test_report_is_deterministic_and_figures_are_drawn_again(run: Path) -> None:
     assert {path: path.read_bytes() for path in before} == before
     assert "drawn again, equal" in verify(run)[5]
     figure = run / "report" / "plots" / "gaps.svg"
-    record = run / "report" / "figures.json"
+    record = run / "report" / "made.json"
     change_digit(figure, r"d=\"M (\d)")  # with its hash adjusted, only drawing again can tell
     drawn = json.loads(record.read_text())
-    drawn["sha256"]["gaps.svg"] = hashlib.sha256(figure.read_bytes()).hexdigest()
-    record.write_text(json.dumps(drawn))
+    drawn["figures"]["sha256"]["gaps.svg"] = hashlib.sha256(figure.read_bytes()).hexdigest()
+    record.write_text(build.made_text(drawn))
     with pytest.raises(RunError, match=r"gaps\.svg differs from the figure drawn again"):
         verify(run)
