@@ -119,6 +119,14 @@ def _top_tracks(solver: Solver, artist: Json) -> list[Json]:
     return list(solver.get(f"/artists/{artist['id']}/top-tracks", market="US")["tracks"])
 
 
+def _same_genre(solver: Solver, item: Json) -> list[Json]:
+    """Recommendations for a track; the description asks for seeds of all three kinds."""
+    singer = item["artists"][0]["id"]
+    genre = solver.get(f"/artists/{singer}")["genres"][0]
+    found = solver.get("/recommendations", seed_artists=singer, seed_genres=genre, seed_tracks=item["id"])
+    return list(found["tracks"])
+
+
 _HOPS: dict[str, Callable[[Solver, Json], list[Json]]] = {
     "tracks": _tracks,
     "artists": lambda solver, item: list(item["artists"]),
@@ -127,7 +135,7 @@ _HOPS: dict[str, Callable[[Solver, Json], list[Json]]] = {
     "top_tracks": _top_tracks,
     "newest_album": _newest,
     "related": lambda solver, item: list(solver.get(f"/artists/{item['id']}/related-artists")["artists"]),
-    "same_genre": lambda solver, item: list(solver.get("/recommendations", seed_tracks=item["id"])["tracks"]),
+    "same_genre": _same_genre,
 }
 
 
@@ -190,12 +198,11 @@ def _pause(solver: Solver, value: bool | str) -> None:
 
 
 def _resume(solver: Solver, value: bool | str) -> None:
-    if value is True:
-        solver.send("PUT", "/me/player/play")
-    else:
+    """Play on. The description knows no device to play on: a named one must be the active one."""
+    if value is not True:
         devices = solver.get("/me/player/devices")["devices"]
-        key = next(each["id"] for each in devices if each["name"] == value)
-        solver.send("PUT", "/me/player/play", device_id=key)
+        assert next(each["is_active"] for each in devices if each["name"] == value)
+    solver.send("PUT", "/me/player/play")
 
 
 def _volume(solver: Solver, value: int | str) -> None:
