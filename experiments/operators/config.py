@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from toolkit.models.spec import ModelSpec
 
-VARIANT = re.compile(r"(strict|paper)-(arrow|equals|none)(?:-t(\d+(?:\.\d+)?))?")
+VARIANT = re.compile(r"(strict|paper)-(arrow|equals|none)(-constrained)?(?:-t(\d+(?:\.\d+)?))?")
 Design = Literal["triangular", "leave-one-out"]
 
 
@@ -22,13 +22,14 @@ Design = Literal["triangular", "leave-one-out"]
 class Variant:
     """How a matrix is measured: protocol, syntax (`none`: no tool, calls removed from the examples), temperature.
 
-    `temperature` None is greedy.
+    `temperature` None is greedy. `constrained`: once a call is begun, only a call that the APIs take can be written.
     """
 
     name: str
     protocol: str
     syntax: str
     temperature: float | None
+    constrained: bool = False
 
     @classmethod
     @lru_cache(maxsize=64)
@@ -37,12 +38,14 @@ class Variant:
         match = VARIANT.fullmatch(name)
         if match is None:
             raise ValueError(f"{name!r} is no variant: write protocol-syntax, e.g. strict-arrow or paper-arrow-t0.9")
-        protocol, syntax, temperature = match.groups()
+        protocol, syntax, constrained, temperature = match.groups()
         if (protocol, syntax) == ("paper", "none"):
             raise ValueError("the paper protocol has no run without a tool: use strict-none")
+        if constrained and (protocol == "paper" or syntax == "none"):
+            raise ValueError("only strict runs with a tool can be constrained: use strict-arrow-constrained")
         if temperature is not None and float(temperature) == 0:
             raise ValueError("temperature 0 is greedy: leave out -t0")
-        return cls(name, protocol, syntax, None if temperature is None else float(temperature))
+        return cls(name, protocol, syntax, None if temperature is None else float(temperature), bool(constrained))
 
 
 class ModelConfig(ModelSpec):

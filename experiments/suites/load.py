@@ -90,7 +90,8 @@ def _read(path: Path) -> Suite:
         raise UserError(f"no skill is named {unknown[0]!r}", f"{path}: introduction", f"use {', '.join(names)}")
     controls: tuple[Exchange, ...] = tuple(data.controls)
     source = json.dumps(raw, sort_keys=True, default=str)
-    return Suite(data.name, skills, tools, tuple(introduction), controls, data.row_label, source)
+    patterns = {api: entry.pattern for api, entry in data.apis.items() if entry.pattern is not None}
+    return Suite(data.name, skills, tools, tuple(introduction), controls, data.row_label, source, patterns)
 
 
 def _skill(entry: SkillData, data: SuiteData, tools: dict[str, Tool], where: str) -> TemplateSkill:

@@ -60,6 +60,7 @@ class Suite:
 
     `introduction` is the order in which shots introduce skills (a skill that is not in it is held out throughout);
     `controls` are the exchanges that every prompt holds; `source` is what the suite was made from, for its digest.
+    `patterns` says for some APIs which arguments they take at all, as a regular expression, for constrained runs.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Suite:
     controls: tuple[Exchange, ...] = ()
     row_label: str = "skill"
     source: str = field(default="", repr=False)
+    patterns: Mapping[str, str] = field(default_factory=dict)
 
     def skill(self, name: str) -> Skill:
         """The skill of that name; KeyError when there is none."""

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -52,12 +52,16 @@ def written(value: Fraction) -> str:
 
 
 class _Data(BaseModel):
+    """`pattern` is the regular expression of the arguments that a tool of this kind takes; None for any text."""
+
     model_config = ConfigDict(extra="forbid", frozen=True)
+    pattern: ClassVar[str | None] = None
 
 
 class ArithmeticData(_Data):
     """`tool: arithmetic`."""
 
+    pattern: ClassVar[str | None] = r"[0-9(-][0-9 .()+*/%^&|-]*"
     tool: Literal["arithmetic"]
 
     def build(self, name: str) -> Tool:
@@ -79,6 +83,7 @@ class LookupData(_Data):
 class DateData(_Data):
     """`tool: date` with the fixed date that it gives, so that a run can be repeated on another day."""
 
+    pattern: ClassVar[str | None] = ""
     tool: Literal["date"]
     today: datetime.date
 
@@ -90,6 +95,7 @@ class DateData(_Data):
 class ConversionData(_Data):
     """`tool: convert` with `units`: dimension -> unit -> its size in the base unit, as a number or a fraction."""
 
+    pattern: ClassVar[str | None] = CONVERSION.pattern
     tool: Literal["convert"]
     units: Annotated[dict[str, dict[str, str | int | float]], Field(min_length=1)]
 

@@ -11,7 +11,7 @@ from tiny import tiny_folder
 from experiments.base import Source, load
 from experiments.engine import run
 from experiments.operators.experiment import OperatorTransfer
-from experiments.operators.live import ENOUGH, common_lead, shared_parts, spec_of
+from experiments.operators.live import ENOUGH, call_grammar, common_lead, shared_parts, spec_of
 from experiments.records import decode_source, read_header, read_samples
 from experiments.suites.load import load_suite
 from toolkit.calls.syntax import SYNTAXES
@@ -36,7 +36,9 @@ def write_config(path: Path, folder: Path, variants: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("variant", ["strict-arrow", "strict-equals-t1.0", "paper-arrow-t0.9", "strict-none"])
+@pytest.mark.parametrize(
+    "variant", ["strict-arrow", "strict-arrow-constrained", "strict-equals-t1.0", "paper-arrow-t0.9", "strict-none"]
+)
 def test_every_reply_equals_the_reference_loop_on_the_whole_prompt(folder: Path, tmp_path: Path, variant: str) -> None:
     experiment, typed = load(write_config(tmp_path / "c.yaml", folder, variant))
     assert isinstance(experiment, OperatorTransfer)
@@ -50,6 +52,7 @@ def test_every_reply_equals_the_reference_loop_on_the_whole_prompt(folder: Path,
         SYNTAXES.get(parsed.syntax, SYNTAXES["arrow"]),
         PAPER if parsed.protocol == "paper" else STRICT,
     )
+    grammar = call_grammar(model, tokenizer, parsed, experiment.suite) if parsed.constrained else None
     samples = list(read_samples(tmp_path / "run"))
     assert len(samples) == 12
     for sample in samples:
@@ -63,6 +66,7 @@ def test_every_reply_equals_the_reference_loop_on_the_whole_prompt(folder: Path,
             seed=asked.seed,
             limits=Limits(model_tokens=budget, calls=16 if parsed.protocol == "paper" else 4),
             sampling=GREEDY if parsed.temperature is None else Sampling(parsed.temperature, 50, 1.0),
+            constraint=None if grammar is None else grammar.constraint,
         )
         reply = loop.reply(request)
         assert (sample["ids"], sample["text"], sample["finish"]) == (reply.ids, reply.text, reply.finish)

@@ -79,7 +79,7 @@ class Interceptor:
     ) -> None:
         self.toolbox = toolbox
         self.engine = Engine(model, slots, memory)
-        self.vocabulary = Vocabulary(tokenizer)
+        self.vocabulary = Vocabulary(tokenizer, syntax.opener + syntax.args_open)
         self.rules = Rules(self.vocabulary, syntax, policy, end_tokens(model, tokenizer), self.engine.positions)
 
     def prefix(self, ids: Sequence[int], after: Prefix | None = None) -> Prefix:

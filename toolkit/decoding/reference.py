@@ -29,7 +29,7 @@ class ReferenceLoop:
         self, model: Any, tokenizer: Any, toolbox: Toolbox, syntax: Syntax = ARROW, policy: Policy = STRICT
     ) -> None:
         self.model, self.toolbox, self.syntax, self.policy = model, toolbox, syntax, policy
-        self.vocabulary = Vocabulary(tokenizer)
+        self.vocabulary = Vocabulary(tokenizer, syntax.opener + syntax.args_open)
         ends = model.generation_config.eos_token_id
         self.ends = {*(ends if isinstance(ends, list) else [ends]), tokenizer.eos_token_id} - {None}
         self.positions: int | None = getattr(model.config, "max_position_embeddings", None)
@@ -139,8 +139,9 @@ class _Text:
 
     def _result(self, text: str, ok: bool) -> str:
         syntax, cap = self.loop.syntax, self.request.limits.result_tokens
-        text = safe_result(text if ok else f"error: {text}", syntax, cap * 16)
-        while text and len(ids := self.loop.vocabulary.encode(syntax.injection(text))) > cap:
+        vocabulary = self.loop.vocabulary
+        text = vocabulary.defused(safe_result(text if ok else f"error: {text}", syntax, cap * 16))
+        while text and len(ids := vocabulary.encode(syntax.injection(text))) > cap:
             text = text[: len(text) * cap // (len(ids) + 1)]
         return syntax.injection(text) if text else syntax.silent()
 

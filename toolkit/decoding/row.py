@@ -216,7 +216,7 @@ class Row:
         """The injected text: ` -> 84]`, its result made safe and short; only the closing mark for an empty result."""
         rules, limit = self.rules, self.request.limits.result_tokens
         text = outcome.text if outcome.ok else f"error: {outcome.text}"
-        text = safe_result(text, rules.syntax, limit * 16)
+        text = rules.vocabulary.defused(safe_result(text, rules.syntax, limit * 16))
         ids = rules.vocabulary.encode(rules.syntax.injection(text))
         while text and len(ids) > limit:
             text = text[: len(text) * limit // (len(ids) + 1)]

@@ -36,10 +36,11 @@ def _mentions(node: Any, kind: str) -> bool:
 class Vocabulary:
     """`bytes_of[id]` for every id of a fast Hugging Face tokenizer; special tokens are empty.
 
+    Those that `marks` (a syntax's marks of a call, such as Mistral's `[TOOL_CALLS]`) holds are text all the same.
     Raises UserError for a tokenizer whose decoder is neither byte-level nor SentencePiece-like.
     """
 
-    def __init__(self, tokenizer: Any) -> None:
+    def __init__(self, tokenizer: Any, marks: str = "") -> None:
         self._tokenizer = tokenizer
         description = json.loads(tokenizer.backend_tokenizer.to_str())
         decoder = description.get("decoder")
@@ -52,11 +53,14 @@ class Vocabulary:
                 "the tokenizer's decoder is neither byte-level nor SentencePiece-like",
                 fix="use a model with a GPT-2, Llama, Qwen, Gemma or Mistral style tokenizer",
             )
-        added = {entry["id"]: entry for entry in description["added_tokens"]}
+        entries = description["added_tokens"]
+        added: dict[int, str] = {entry["id"]: entry["content"] for entry in entries}
+        self.specials: tuple[str, ...] = tuple(entry["content"] for entry in entries if entry["special"])
+        hidden = {text for text in self.specials if text not in marks}
         self.bytes_of: list[bytes] = []
         for token_id, token in enumerate(tokenizer.convert_ids_to_tokens(list(range(len(tokenizer))))):
             if token_id in added:
-                self.bytes_of.append(b"" if added[token_id]["special"] else added[token_id]["content"].encode())
+                self.bytes_of.append(b"" if added[token_id] in hidden else added[token_id].encode())
             else:
                 self.bytes_of.append(b"" if token is None else convert(token))
         self._id_of = {data: token_id for token_id, data in reversed(list(enumerate(self.bytes_of))) if data}
@@ -74,6 +78,12 @@ class Vocabulary:
     def encode(self, text: str) -> list[int]:
         """Token ids of `text`, without special tokens; empty for the empty text."""
         return list(self._tokenizer.encode(text, add_special_tokens=False)) if text else []
+
+    def defused(self, text: str) -> str:
+        """The text with every special token spelled apart, so that a stranger's words cannot become one."""
+        for mark in self.specials:
+            text = text.replace(mark, f"{mark[0]} {mark[1:]}")
+        return text
 
     def encode_bytes(self, data: bytes) -> list[int]:
         """Token ids whose bytes are exactly `data`, which may start inside a character.
