@@ -28,7 +28,15 @@ def tmdb(seed: int, counterfactual: bool, key: str, throttle: int | None) -> App
     return MoviesApp(build(seed, counterfactual), key, throttle)
 
 
-SERVICES: dict[str, Callable[[int, bool, str, int | None], App]] = {"tmdb": tmdb}
+def spotify(seed: int, counterfactual: bool, key: str, throttle: int | None) -> App:
+    """The music service over the account of a seed; it keeps what is written to it until it is stopped."""
+    from experiments.restbench.music.app import MusicApp
+    from experiments.restbench.music.build import build
+
+    return MusicApp(build(seed, counterfactual), key, throttle)
+
+
+SERVICES: dict[str, Callable[[int, bool, str, int | None], App]] = {"tmdb": tmdb, "spotify": spotify}
 
 
 def make_app(name: str, seed: int, counterfactual: bool, key: str, throttle: int | None = None) -> App:

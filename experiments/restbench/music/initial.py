@@ -21,13 +21,14 @@ def initial_state(catalogue: Catalogue, listed: Mapping[str, Any], names: Random
     own = [_own(catalogue, base62(names.getrandbits(132)), name, known[of]) for name, of in listed["playlists"].items()]
     for order in (saved, albums, following, own):
         facts.shuffle(order)
+    others = [each.id for each in catalogue.playlists.values() if each.name not in listed["playlists"]]
     return State(
         tracks=_dated(saved, 3),
         albums=_dated(albums, 20),
         artists=tuple(following),
         users=(),
         playlists=tuple(own),
-        subscribed=tuple(facts.sample(list(catalogue.playlists), k=3)),
+        subscribed=tuple(facts.sample(others, k=3)),
         player=_player(catalogue, listed["playing"], names, facts),
         history=_history(catalogue, known, facts),
     )

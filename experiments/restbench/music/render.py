@@ -6,10 +6,9 @@ out. It knows nothing of requests.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, Final
-from weakref import WeakKeyDictionary
 
 import yaml
 
@@ -136,15 +135,10 @@ class Renderer:
         }
 
 
-_RENDERERS: WeakKeyDictionary[Catalogue, Renderer] = WeakKeyDictionary()
-
-
+@lru_cache(maxsize=8)
 def renderer(catalogue: Catalogue) -> Renderer:
     """The renderer of a catalogue."""
-    made = _RENDERERS.get(catalogue)
-    if made is None:
-        made = _RENDERERS[catalogue] = Renderer(catalogue)
-    return made
+    return Renderer(catalogue)
 
 
 def saved_track(world: World, item: Item) -> Json:

@@ -1,6 +1,6 @@
 """Finds artists, albums, tracks and playlists by words, as the service's search does: every word must stand in a name
-(a beginning of a word is enough), field filters such as `artist:` narrow the hits, and the best known come first. When
-nothing has every word, those with the most words are shown.
+or a genre (a beginning of a word is enough), field filters such as `artist:` narrow the hits, and the best known come
+first. When nothing has every word, those with the most words are shown.
 """
 
 from __future__ import annotations
@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Mapping
-from functools import cached_property
-from weakref import WeakKeyDictionary
+from functools import cached_property, lru_cache
 
 from experiments.restbench.matching import normalise
 from experiments.restbench.music.world import Catalogue
@@ -32,16 +31,17 @@ class Index:
         """Per kind and id the text in which words are looked for."""
         known = self._catalogue
         singers = {key: artist.name for key, artist in known.artists.items()}
+        styles = {key: f"{artist.name} {' '.join(artist.genres)}" for key, artist in known.artists.items()}
         albums = {
             key: f"{album.title} {' '.join(singers[artist] for artist in album.artists)}"
             for key, album in known.albums.items()
         }
         tracks = {
-            key: f"{track.title} {known.albums[track.album].title} {' '.join(singers[each] for each in track.artists)}"
+            key: f"{track.title} {known.albums[track.album].title} {' '.join(styles[each] for each in track.artists)}"
             for key, track in known.tracks.items()
         }
         lists = {key: each.name for key, each in known.playlists.items()}
-        return {"artist": singers, "album": albums, "track": tracks, "playlist": lists}
+        return {"artist": styles, "album": albums, "track": tracks, "playlist": lists}
 
     @cached_property
     def _words(self) -> Mapping[str, tuple[list[str], Mapping[str, frozenset[str]]]]:
@@ -115,12 +115,7 @@ class Index:
         return wanted in f" {normalise(texts[name])} "
 
 
-_INDEXES: WeakKeyDictionary[Catalogue, Index] = WeakKeyDictionary()
-
-
+@lru_cache(maxsize=8)
 def index(catalogue: Catalogue) -> Index:
     """The search index of a catalogue."""
-    made = _INDEXES.get(catalogue)
-    if made is None:
-        made = _INDEXES[catalogue] = Index(catalogue)
-    return made
+    return Index(catalogue)

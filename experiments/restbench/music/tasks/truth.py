@@ -11,7 +11,7 @@ from experiments.restbench.music.initial import best_known
 from experiments.restbench.music.world import TOP_TRACKS, Catalogue, Playlist, World
 
 Pool = tuple[str, ...]  # ids of one kind, in the order in which the service shows them
-QUIET_GENRES = frozenset(("ambient", "sleep", "acoustic chill"))
+QUIET_GENRES = frozenset(("ambient", "sleep", "acoustic chill", "lullaby", "piano covers"))
 _PLACES = {"first": 0, "second": 1, "third": 2}
 
 
