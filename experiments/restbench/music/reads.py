@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any
 from urllib.parse import quote_plus
 
@@ -95,7 +96,7 @@ def me(world: World, request: Request) -> Result:
 
 def my_tracks(world: World, request: Request) -> Result:
     """A page of the saved tracks."""
-    make = lambda item: render.saved_track(world, item)  # noqa: E731
+    make = partial(render.saved_track, world)
     return Result(render.page(world.state.tracks, "/me/tracks", request.window(), make))
 
 
@@ -212,7 +213,7 @@ def playlist(world: World, request: Request) -> Result:
 
 def playlist_body(world: World, found: Playlist) -> dict[str, Any]:
     """A playlist in full."""
-    make = lambda item: render.playlist_item(world, item)  # noqa: E731
+    make = partial(render.playlist_item, world)
     page = render.page(found.items, f"/playlists/{found.id}/tracks", {"limit": 100, "offset": 0}, make)
     return {**render.playlist(found, full=True), "tracks": page}
 
@@ -220,7 +221,7 @@ def playlist_body(world: World, found: Playlist) -> dict[str, Any]:
 def playlist_tracks(world: World, request: Request) -> Result:
     """A page of a playlist's tracks."""
     found = find_playlist(world, request)
-    make = lambda item: render.playlist_item(world, item)  # noqa: E731
+    make = partial(render.playlist_item, world)
     return Result(render.page(found.items, f"/playlists/{found.id}/tracks", request.window(longest=100), make))
 
 
