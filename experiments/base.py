@@ -1,4 +1,4 @@
-"""What the generic verbs ask of an experiment: its items, how to answer a batch of them, how to score a sample again.
+"""What the generic verbs ask of an experiment: its items, how to answer a stream of them, how to score a sample again.
 
 `operators` lives here today; `restbench` and `tuning` plug in the same way. This file knows nothing of any of them
 beyond the name of their class, and imports none until a configuration asks for it.
@@ -19,6 +19,7 @@ from toolkit.plugins.fragment import Fragment
 
 CLASSES = {
     "operators": "experiments.operators.experiment:OperatorTransfer",
+    "restbench": "experiments.restbench.experiment:RestBench",
 }
 
 
@@ -35,7 +36,7 @@ class Source:
         return str(self.typed["experiment"])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Item:
     """One sample to make. `id` is `model/variant/N<shots>/skill/t<trial>` and fixes everything about it."""
 
@@ -57,11 +58,12 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Batch:
-    """Items that are answered and written together, in `samples/<file>.jsonl`. A crash loses at most one batch."""
+class Stream:
+    """Items that are answered in one go and written to `samples/<file>.jsonl`, at the latest every `flush` of them."""
 
     file: str
     items: tuple[Item, ...]
+    flush: int = 64
 
 
 @dataclass
@@ -71,6 +73,21 @@ class Answered:
     sample: Sample
     fragment: tuple[Fragment, ...] = ()
     timing: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Ready:
+    """Who answers is ready to: descriptions of the models that are loaded, by name."""
+
+    models: Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Made:
+    """One item was answered; it belongs in `samples/<file>.jsonl`."""
+
+    file: str
+    answered: Answered
 
 
 @dataclass(frozen=True)
@@ -107,16 +124,16 @@ class Experiment(Protocol):
         """All items in a fixed order."""
         ...
 
-    def batches(self, items: Sequence[Item]) -> Iterator[Batch]:
-        """The items in groups that are good to answer together."""
+    def streams(self, items: Sequence[Item]) -> Iterator[Stream]:
+        """The items in groups that can be answered in one go, in an order that is good to answer them in."""
         ...
 
-    def prepare(self, batch: Batch) -> None:
-        """Load what the batch needs, if it is not loaded yet; kept apart from `answer`, which is timed."""
+    def prepare(self, stream: Stream) -> None:
+        """Load what the stream needs, if it is not loaded yet; kept apart from `answer`, which is timed."""
         ...
 
-    def answer(self, batch: Batch) -> Iterator[Answered]:
-        """Answer the items of a prepared batch, in any order."""
+    def answer(self, stream: Stream) -> Iterator[Answered]:
+        """Answer the items of a prepared stream as they are done, in any order; items are made concrete when needed."""
         ...
 
     def models(self) -> dict[str, dict[str, Any]]:

@@ -1,21 +1,25 @@
-"""The run loop: what is missing is answered batch by batch, and each batch is on disk before the next begins.
+"""The run loop: what is missing is answered in streams, and answers are on disk every few seconds.
 
-Generic over experiments; `watch` hears of progress, so that this file prints nothing. A process killed at any moment
-loses the batch it was working on; batches are cut from the whole plan, so a resumed run repeats that very batch.
+Generic over experiments and over who answers (`Answers`: this process, or a cluster); `watch` hears of progress, so
+that this file prints nothing. A process killed at any moment loses what it had not written yet, a stopped one nothing.
+Samples do not depend on which others are made beside them, except where two tokens' logits differ by no more than
+rounding does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from time import perf_counter
+from time import monotonic, perf_counter
 from typing import Any, Protocol
 
-from experiments.base import Answered, Batch, Experiment, Item, Source
+from experiments.base import Answered, Experiment, Item, Made, Ready, Source, Stream
 from experiments.header import check_models, new_header, resumed_header
-from experiments.records import HEADER, RunWriter, read_header, write_header
+from experiments.records import HEADER, RunWriter, Sample, read_header, shard_folders, write_header
 from toolkit.errors import RunError, UserError
+
+FLUSH_SECONDS = 5.0
 
 
 class Watch(Protocol):
@@ -29,9 +33,32 @@ class Watch(Protocol):
         """One sample was made (it is on disk at the next `saved`)."""
         ...
 
-    def saved(self, batch: Batch) -> None:
-        """A batch is on disk."""
+    def saved(self, samples: Sequence[Sample]) -> None:
+        """These samples are on disk."""
         ...
+
+
+class Answers(Protocol):
+    """Who answers."""
+
+    def answers(self, streams: Iterable[Stream]) -> Iterator[Ready | Made]:
+        """Answers to all items in any order; before those of a model, a `Ready` that describes it."""
+        ...
+
+
+class Local:
+    """Answers in this process, stream by stream."""
+
+    def __init__(self, experiment: Experiment) -> None:
+        self.experiment = experiment
+
+    def answers(self, streams: Iterable[Stream]) -> Iterator[Ready | Made]:
+        """Each stream's model is loaded when its turn comes."""
+        for stream in streams:
+            self.experiment.prepare(stream)
+            yield Ready(self.experiment.models())
+            for answer in self.experiment.answer(stream):
+                yield Made(stream.file, answer)
 
 
 @dataclass(frozen=True)
@@ -44,27 +71,106 @@ class Done:
     seconds: float
 
 
-def run(experiment: Experiment, source: Source, folder: Path, watch: Watch, limit: int | None = None) -> Done:
-    """Answer everything that `folder` lacks. `limit` asks for the first so many trials of each cell only."""
-    planned = list(experiment.items())
-    if not planned:
-        raise UserError("the configuration asks for no samples", str(folder), "give models, shots, skills and trials")
+@dataclass
+class Recorder:
+    """Keeps answers until they are written: every `flush` of them, or after `FLUSH_SECONDS`."""
+
+    writer: RunWriter
+    header: dict[str, Any]
+    watch: Watch
+    made: int = 0
+    waiting: dict[str, list[Answered]] = field(default_factory=dict)
+    written: float = field(default_factory=monotonic)
+
+    def take(self, streams: Sequence[Stream], answers: Answers) -> None:
+        """Have the streams answered and write all answers, also those at hand when something fails or the run is stopped."""
+        most = max((stream.flush for stream in streams), default=1)
+        try:
+            for event in answers.answers(streams):
+                if isinstance(event, Ready):
+                    self._note(event)
+                    continue
+                self.waiting.setdefault(event.file, []).append(event.answered)
+                self.watch.answered(event.answered.sample["id"])
+                if self._count() >= most or monotonic() - self.written > FLUSH_SECONDS:
+                    self.flush()
+        finally:
+            self.flush()
+        asked = sum(len(stream.items) for stream in streams)
+        if self.made != asked:
+            raise RunError(f"{self.made} answers to {asked} questions")
+
+    def _count(self) -> int:
+        return sum(map(len, self.waiting.values()))
+
+    def _note(self, event: Ready) -> None:
+        """Check and keep what the models are."""
+        if not self.waiting:
+            self.written = monotonic()  # the time of loading is no answer's
+        self.header = note_models(self.writer.folder, self.header, event.models)
+
+    def flush(self) -> None:
+        """Write what is waiting; each sample's `seconds` is its share of the time since the last write."""
+        waiting, self.waiting = self.waiting, {}
+        count = sum(map(len, waiting.values()))
+        if not count:
+            return
+        share = (monotonic() - self.written) / count
+        for file, answers in waiting.items():
+            self.writer.write_prefixes(answer.fragment for answer in answers if answer.fragment)
+            timings = [{**answer.timing, "id": answer.sample["id"], "seconds": share} for answer in answers]
+            samples = [answer.sample for answer in answers]
+            self.writer.write(file, samples, sorted(timings, key=_id))
+            self.watch.saved(samples)
+        self.made += count
+        self.written = monotonic()
+
+
+def _id(record: Mapping[str, Any]) -> str:
+    return str(record["id"])
+
+
+def run(
+    experiment: Experiment,
+    source: Source,
+    folder: Path,
+    watch: Watch,
+    limit: int | None = None,
+    answers: Answers | None = None,
+) -> Done:
+    """Answer everything that `folder` lacks. `limit` asks for the first so many trials of each cell only.
+
+    `answers` gives the answers; by default they are made in this process.
+    """
     started = perf_counter()
     with RunWriter(folder) as writer:
-        header = _header(experiment, source, folder, writer)
-        wanted = {item.id for item in planned if limit is None or item.trial < limit}
-        todo = wanted - writer.done
-        before = len(wanted) - len(todo)
-        watch.begin(len(wanted), before, (item for item in planned if item.id in todo))
-        for whole in experiment.batches(planned) if todo else ():
-            batch = Batch(whole.file, tuple(item for item in whole.items if item.id in todo))
-            if batch.items:
-                header = _run_batch(experiment, batch, folder, writer, header, watch)
-    return Done(len(todo), before, len(planned), perf_counter() - started)
+        header, planned = open_run(experiment, source, folder, writer)
+        wanted, todo = missing(experiment, writer.done, limit)
+        watch.begin(wanted, wanted - len(todo), todo)
+        recorder = Recorder(writer, header, watch)
+        recorder.take(list(experiment.streams(todo)), answers or Local(experiment))
+    return Done(recorder.made, wanted - len(todo), planned, perf_counter() - started)
 
 
-def _header(experiment: Experiment, source: Source, folder: Path, writer: RunWriter) -> dict[str, Any]:
-    """Write the header of this start, once it is clear that the folder may be used."""
+def missing(experiment: Experiment, done: Container[str], limit: int | None) -> tuple[int, list[Item]]:
+    """How many samples are asked for, and the items that are not `done`."""
+    wanted, todo = 0, []
+    for item in experiment.items():
+        if limit is None or item.trial < limit:
+            wanted += 1
+            if item.id not in done:
+                todo.append(item)
+    return wanted, todo
+
+
+def open_run(experiment: Experiment, source: Source, folder: Path, writer: RunWriter) -> tuple[dict[str, Any], int]:
+    """Write the header of this start, once it is clear that the folder may be used, and merge what shards there are.
+
+    Returns the header and the number of samples of the whole plan.
+    """
+    planned = sum(1 for _ in experiment.items())
+    if not planned:
+        raise UserError("the configuration asks for no samples", str(folder), "give models, shots, skills and trials")
     if (folder / HEADER).exists():
         header = resumed_header(read_header(folder), experiment, source, folder)
     elif writer.done:
@@ -72,40 +178,23 @@ def _header(experiment: Experiment, source: Source, folder: Path, writer: RunWri
     else:
         header = new_header(experiment, source)
     write_header(folder, header)
+    return merge_shards(writer, header), planned
+
+
+def merge_shards(writer: RunWriter, header: dict[str, Any]) -> dict[str, Any]:
+    """Take over what the processes of a run made, each in its shard; the header, with the models they described."""
+    for shard in shard_folders(writer.folder):
+        if (shard / HEADER).exists():
+            header = note_models(writer.folder, header, read_header(shard)["models"])
+        writer.adopt(shard)
     return header
 
 
-def _run_batch(
-    experiment: Experiment, batch: Batch, folder: Path, writer: RunWriter, header: dict[str, Any], watch: Watch
-) -> dict[str, Any]:
-    """Answer and store one batch; the header, with the batch's model described."""
-    experiment.prepare(batch)
-    header = _note_models(experiment, folder, header)
-    started = perf_counter()
-    answers: list[Answered] = []
-    for answer in experiment.answer(batch):
-        answers.append(answer)
-        watch.answered(answer.sample["id"])
-    if {answer.sample["id"] for answer in answers} != {item.id for item in batch.items}:
-        raise RunError(f"{batch.file}: {len(answers)} answers to {len(batch.items)} questions")
-    share = (perf_counter() - started) / len(answers)
-    writer.write_prefixes(answer.fragment for answer in answers if answer.fragment)
-    timings = sorted(({**answer.timing, "id": answer.sample["id"], "seconds": share} for answer in answers), key=_id)
-    writer.write(batch.file, [answer.sample for answer in answers], timings)
-    watch.saved(batch)
-    return header
-
-
-def _id(record: Mapping[str, Any]) -> str:
-    return str(record["id"])
-
-
-def _note_models(experiment: Experiment, folder: Path, header: dict[str, Any]) -> dict[str, Any]:
+def note_models(folder: Path, header: dict[str, Any], models: Mapping[str, Any]) -> dict[str, Any]:
     """Write descriptions of newly loaded models into the header; other weights than before are refused."""
-    models = experiment.models()
     check_models(header["models"], models, folder)
-    if models.items() <= header["models"].items():
+    if all(name in header["models"] for name in models):
         return header
-    header = header | {"models": header["models"] | models}
+    header = header | {"models": models | header["models"]}
     write_header(folder, header)
     return header

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 
-from experiments.base import Batch, Item
+from experiments.base import Item
+from experiments.records import Sample
 
 
 class Progress:
-    """A `Watch` that writes to `stream`; a context manager."""
+    """A `Watch` that writes to `stream`, or nothing when `silent`; a context manager."""
 
-    def __init__(self, stream: TextIO) -> None:
-        self.stream = stream
-        self.console = Console(file=stream)
+    def __init__(self, stream: TextIO, silent: bool = False) -> None:
+        self.stream, self.silent = stream, silent
+        self.console = Console(file=stream, quiet=silent)
         self.bar: Bar | None = None
         self.left: Counter[tuple[str, str, int, str]] = Counter()
         self.total = self.made = self.done = 0
@@ -38,7 +39,7 @@ class Progress:
         self.left = Counter(item.cell for item in items)
         if done < total:
             self._say(f"{total} samples, {done} there already; loading the model")
-        if self.console.is_terminal and done < total:
+        if self.console.is_terminal and done < total and not self.silent:
             columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
             self.bar = Bar(*columns, TimeRemainingColumn(), console=self.console)
             self.task = self.bar.add_task("samples", total=total, completed=done)
@@ -56,12 +57,14 @@ class Progress:
             speed = (self.made - 1) / max(1e-9, time.monotonic() - self.started)
             self._say(f"{100 * there // self.total:3d} %  {there}/{self.total}  {speed:.1f} per second")
 
-    def saved(self, batch: Batch) -> None:
-        """Say which cells a batch completed."""
-        for item in batch.items:
-            self.left[item.cell] -= 1
-            if self.left[item.cell] == 0 and self.bar is None:
-                self._say(f"cell done: {item.model} {item.variant} N={item.shots} {item.skill}")
+    def saved(self, samples: Sequence[Sample]) -> None:
+        """Say which cells are complete now."""
+        for sample in samples:
+            cell = sample["model"], sample["variant"], sample["shots"], sample["skill"]
+            self.left[cell] -= 1
+            if self.left[cell] == 0 and self.bar is None:
+                self._say(f"cell done: {cell[0]} {cell[1]} N={cell[2]} {cell[3]}")
 
     def _say(self, line: str) -> None:
-        print(line, file=self.stream, flush=True)
+        if not self.silent:
+            print(line, file=self.stream, flush=True)

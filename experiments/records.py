@@ -1,4 +1,4 @@
-"""The record of a run: what its folder holds, how it is written so that a crash loses at most a batch, how it is read.
+"""The record of a run: what its folder holds, how it is written so that a crash loses seconds, how it is read.
 
 This is the one file that documents the format. It knows nothing of what an experiment asks or how it is scored.
 
@@ -10,6 +10,8 @@ This is the one file that documents the format. It knows nothing of what an expe
     prefixes.jsonl    each example once: {"digest", "segments": [[kind, text], ...]}, and each fragment as the list of
                       its examples: {"digest", "parts": [digest, ...]}; `Fragment.digest` is the key
     timings/*.jsonl   facts about time by sample id, kept apart so that samples are the same bytes in every run
+    shards/k-of-P/    what process k of P made in a run by several processes: a run folder of its own, with one writer;
+                      process 0 merges them into the above at the end, or at the next start after a crash
     .lock             held while a process writes; the system lets go of it when the process dies
     samples.parquet, summary.json, report/    views, recomputed from the above by `toolkit report`
 
@@ -20,7 +22,9 @@ other damage is an error that names file and line.
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypedDict, cast
 
@@ -29,7 +33,8 @@ from toolkit.errors import UserError
 from toolkit.plugins.fragment import Fragment, Segment, join
 
 FORMAT = 1
-HEADER, PREFIXES, SAMPLES, TIMINGS = "run.json", "prefixes.jsonl", "samples", "timings"
+ADOPTED_AT_ONCE = 5000  # samples of a shard that are in memory together while it is merged
+HEADER, PREFIXES, SAMPLES, TIMINGS, SHARDS = "run.json", "prefixes.jsonl", "samples", "timings", "shards"
 
 
 class CallEntry(TypedDict):
@@ -143,6 +148,16 @@ def sample_files(folder: Path) -> list[Path]:
     return sorted((folder / SAMPLES).glob("*.jsonl"))
 
 
+def shard_folder(folder: Path, rank: int, size: int) -> Path:
+    """Where process `rank` of `size` writes."""
+    return folder / SHARDS / f"{rank}-of-{size}"
+
+
+def shard_folders(folder: Path) -> list[Path]:
+    """Shards that are not merged yet."""
+    return sorted(path for path in (folder / SHARDS).glob("*-of-*") if path.is_dir())
+
+
 def read_samples(folder: Path) -> Iterator[Sample]:
     """All samples, file by file; a torn last line is left out, any other damage and a repeated id is an error."""
     seen: set[str] = set()
@@ -186,7 +201,7 @@ class RunWriter:
     """Writes one run folder; a context manager that holds the folder's lock.
 
     `done` holds the ids of the samples that are there. Torn last lines are cut off on entry. Every write error is
-    fatal and leaves the file as it was before the batch.
+    fatal and leaves the file as it was before it.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -224,7 +239,7 @@ class RunWriter:
         return self._files[path]
 
     def write(self, file: str, samples: Iterable[Sample], timings: Iterable[Mapping[str, Any]] = ()) -> None:
-        """Append one batch to `samples/<file>.jsonl`, its timings beside it. Prefixes come first."""
+        """Append samples to `samples/<file>.jsonl`, their timings beside it. Prefixes come first."""
         batch = sorted(samples, key=lambda sample: sample["id"])
         self._appender(self.folder / SAMPLES / f"{file}.jsonl").append("".join(map(dump, batch)))
         self._appender(self.folder / TIMINGS / f"{file}.jsonl").append("".join(map(dump, timings)))
@@ -246,3 +261,17 @@ class RunWriter:
                 lines.append(dump({"digest": digest, "parts": [part.digest for part in parts]}))
                 self._prefixes.add(digest)
         self._appender(self.folder / PREFIXES).append("".join(lines))
+
+    def adopt(self, shard: Path) -> None:
+        """Take over what a shard holds and this folder lacks, then remove the shard. Safe to repeat after a crash."""
+        for _, entry in read_lines(shard / PREFIXES) if (shard / PREFIXES).exists() else ():
+            if entry["digest"] not in self._prefixes:
+                self._appender(self.folder / PREFIXES).append(dump(entry))
+                self._prefixes.add(entry["digest"])
+        for path in sample_files(shard):
+            beside = shard / TIMINGS / path.name
+            timings = {timing["id"]: timing for _, timing in read_lines(beside)} if beside.exists() else {}
+            new = (cast(Sample, record) for _, record in read_lines(path) if record["id"] not in self.done)
+            while some := list(islice(new, ADOPTED_AT_ONCE)):
+                self.write(path.stem, some, [timings[one["id"]] for one in some if one["id"] in timings])
+        shutil.rmtree(shard)

@@ -7,15 +7,17 @@ the experiment, once it has something to answer.
 from __future__ import annotations
 
 import json
+import signal
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
 from experiments import base, records
-from experiments.engine import Done
+from experiments.engine import Answers, Done
 from experiments.engine import run as run_loop
 from experiments.progress import Progress
 from experiments.storage import read_lines, write_atomic
@@ -33,17 +35,62 @@ def run(
     config: ConfigPath,
     out: Annotated[Path | None, typer.Option(help="The run folder; runs/<name of CONFIG> by default.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Only the first so many trials of each cell.")] = None,
+    memory: Annotated[float | None, typer.Option(min=0.01, max=1, help="Share of the free memory for slots.")] = None,
+    engine: Annotated[Literal["local", "ray"], typer.Option(help="Who answers: this process, or a cluster.")] = "local",
+    per_worker: Annotated[str, typer.Option(metavar="NAME=N,...", help="What a Ray worker takes.")] = "CPU=1",
     assignments: Assignments = None,
     as_json: Json = False,
 ) -> None:
     """Run or resume CONFIG, then print its matrix.
 
-    Samples that are there are kept. Ctrl-C is safe: the same command goes on.
+    Samples that are there are kept. Ctrl-C is safe: the same command goes on. Under `accelerate launch`, the processes
+    share the work.
     """
-    experiment, typed = base.load(config, assignments or ())
-    folder = _folder(config, out)
-    with Progress(sys.stderr) as progress:
-        done = run_loop(experiment, base.Source(config, typed), folder, progress, limit)
+    from experiments.crew import crew_of_environment
+
+    typed_memory = [] if memory is None else [f"memory={memory}"]
+    experiment, typed = base.load(config, [*(assignments or ()), *typed_memory])
+    folder, source, crew = _folder(config, out), base.Source(config, typed), crew_of_environment()
+    with stoppable(), Progress(sys.stderr, silent=crew.rank > 0) as progress:
+        if crew.alone:
+            answers = _answers(engine, per_worker, source)
+            done = run_loop(experiment, source, folder, progress, limit, answers)
+        elif engine == "ray":
+            raise UserError("Ray starts processes by itself", "--engine ray", "run it without accelerate launch")
+        else:
+            from experiments.parallel import run_in_crew
+
+            done = run_in_crew(crew, experiment, source, folder, progress, limit)
+    if crew.rank == 0:
+        _show(done, folder, as_json)
+
+
+def _answers(engine: str, per_worker: str, source: base.Source) -> Answers | None:
+    """Who answers; None: this process."""
+    if engine == "local":
+        return None
+    from experiments.ray_engine import RayAnswers, resources
+
+    return RayAnswers(source, resources(per_worker))
+
+
+@contextmanager
+def stoppable() -> Iterator[None]:
+    """Let a request to end (SIGTERM, as schedulers send it) do what Ctrl-C does, once: what is at hand gets written."""
+
+    def stop(*_: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _show(done: Done, folder: Path, as_json: bool) -> None:
+    """What a run prints at its end."""
     if as_json:
         print(json.dumps({"run": str(folder), "made": done.made, "before": done.before, "planned": done.planned}))
         return
@@ -69,7 +116,7 @@ def _ending(done: Done, folder: Path) -> str:
 def status(folder: RunPath, as_json: Json = False) -> None:
     """Say how far RUN is, from its header and samples."""
     header = records.read_header(folder)
-    done = sum(1 for _ in records.read_samples(folder))
+    done = sum(1 for part in (folder, *records.shard_folders(folder)) for _ in records.read_samples(part))
     facts = {
         "experiment": header["experiment"],
         "samples": done,

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from experiments.base import Batch, Source, load
+from experiments.base import Source, load
 from experiments.operators.config import ModelConfig, OperatorsConfig, Variant
 from experiments.operators.experiment import OperatorTransfer
 from experiments.operators.prompts import Asked
+from experiments.records import Sample
 from experiments.suites.suite import Suite
 from toolkit.calls.syntax import ARROW, SYNTAXES
 from toolkit.decoding.request import CallRecord, Reply
@@ -28,12 +30,17 @@ class ScriptedEngine:
     pause: float = 0.0
     description: dict[str, Any] = field(default_factory=lambda: {"weights_sha256": "scripted"})
 
-    def answer(self, asked: Sequence[Asked]) -> Iterator[Reply]:
-        order = sorted(asked, key=lambda one: hashlib.sha256(one.item.id.encode()).digest())  # finishing order
-        for one in order:
+    def answer(self, asked: Iterable[Asked]) -> Iterator[Reply]:
+        """As the real one: some questions are under way at a time, and they finish in another order."""
+        questions = iter(asked)
+        under_way = list(islice(questions, self.config.slots))
+        while under_way:
+            under_way.sort(key=lambda one: hashlib.sha256(one.item.id.encode()).digest())
+            one = under_way.pop(0)
             if self.pause:
                 time.sleep(self.pause)
             yield self.reply(one)
+            under_way.extend(islice(questions, 1))
 
     def reply(self, one: Asked) -> Reply:
         syntax = SYNTAXES.get(self.variant.syntax, ARROW)
@@ -59,7 +66,7 @@ class Quiet:
 
     def __init__(self) -> None:
         self.made: list[str] = []
-        self.batches: list[Batch] = []
+        self.written: list[Sample] = []
 
     def begin(self, total: int, done: int, items: object) -> None:
         self.total, self.done = total, done
@@ -67,8 +74,8 @@ class Quiet:
     def answered(self, item_id: str) -> None:
         self.made.append(item_id)
 
-    def saved(self, batch: Batch) -> None:
-        self.batches.append(batch)
+    def saved(self, samples: Sequence[Sample]) -> None:
+        self.written.extend(samples)
 
 
 def scripted(config: Path, *assignments: str, pause: float = 0.0) -> tuple[OperatorTransfer, Source]:

@@ -81,6 +81,7 @@ class OperatorsConfig(BaseModel):
     top_k: Annotated[int, Field(ge=1)] | None = 50
     top_p: Annotated[float, Field(gt=0, le=1)] = 1.0
     slots: Annotated[int, Field(ge=1, le=4096)] = 64
+    memory: Annotated[float, Field(gt=0, le=1)] | None = None
     deviations: list[str] = []
 
     @field_validator("variants")

@@ -1,4 +1,4 @@
-"""The held-out experiment as the generic verbs see it: cells, batches, answers to samples, and what its reports show.
+"""The held-out experiment as the generic verbs see it: cells, streams, answers to samples, and what its reports show.
 
 Loads no model by itself: the engine that answers is made on first use (or given by a test). Knows nothing of files.
 """
@@ -10,7 +10,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from experiments.base import Answered, Batch, Item, Preview
+from experiments.base import Answered, Item, Preview, Stream
 from experiments.config import validated
 from experiments.operators.config import ModelConfig, OperatorsConfig, Variant
 from experiments.operators.deviations import deviations, unlike_eval
@@ -35,7 +35,7 @@ class OperatorTransfer:
     """Held-out transfer over one suite. `open_engine` replaces the real engine in tests."""
 
     growing: ClassVar[tuple[str, ...]] = ("models", "variants", "shots", "skills", "trials")
-    free: ClassVar[tuple[str, ...]] = ("title", "slots", "deviations", "models.*.per_second")
+    free: ClassVar[tuple[str, ...]] = ("title", "slots", "memory", "deviations", "models.*.per_second")
 
     def __init__(self, config: OperatorsConfig, suite: Suite, where: str, open_engine: Open | None = None) -> None:
         self.config, self.suite = config, suite
@@ -99,34 +99,36 @@ class OperatorTransfer:
                         for skill in self.skills:
                             yield Item(model.name, variant, shots, skill, trial)
 
-    def batches(self, items: Sequence[Item]) -> Iterator[Batch]:
-        """Per model and variant, items with the same examples side by side, twice as many as there are slots."""
+    def streams(self, items: Sequence[Item]) -> Iterator[Stream]:
+        """Per model and variant, items with the same examples side by side."""
         groups: dict[tuple[str, str], list[Item]] = {}
         for item in items:
             groups.setdefault((item.model, item.variant), []).append(item)
-        size = 2 * self.config.slots
         for (model, variant), members in groups.items():
-            ordered = sorted(members, key=self._place)
-            for start in range(0, len(ordered), size):
-                yield Batch(f"{model}.{variant}", tuple(ordered[start : start + size]))
+            yield Stream(f"{model}.{variant}", tuple(sorted(members, key=self._place)), 2 * self.config.slots)
 
     def _place(self, item: Item) -> tuple[Any, ...]:
         return item.shots, self.prompts.examples(item), item.trial, self.skills.index(item.skill)
 
-    def prepare(self, batch: Batch) -> None:
-        """Load the model of the batch."""
-        self._engine(batch.items[0].model, batch.items[0].variant)
+    def prepare(self, stream: Stream) -> None:
+        """Load the model of the stream."""
+        self._engine(stream.items[0].model, stream.items[0].variant)
 
-    def answer(self, batch: Batch) -> Iterator[Answered]:
-        """Answer with the engine of the batch's model and variant."""
-        first = batch.items[0]
-        engine = self._engine(first.model, first.variant)
-        asked = {item.id: self.prompts.ask(item) for item in batch.items}
+    def answer(self, stream: Stream) -> Iterator[Answered]:
+        """Answer with the engine of the stream's model and variant, which pulls question by question."""
+        engine = self._engine(stream.items[0].model, stream.items[0].variant)
+        under_way: dict[str, Asked] = {}
         started = perf_counter()
-        for reply in engine.answer(list(asked.values())):
-            one = asked[reply.id]
+
+        def asked() -> Iterator[Asked]:
+            for item in stream.items:
+                under_way[item.id] = one = self.prompts.ask(item)
+                yield one
+
+        for reply in engine.answer(asked()):
+            one = under_way.pop(reply.id)
             seconds = [call.outcome.seconds for call in reply.calls]
-            timing = {"id": reply.id, "at": perf_counter() - started, "calls": seconds, "rows": len(asked)}
+            timing = {"id": reply.id, "at": perf_counter() - started, "calls": seconds}
             yield Answered(self.sample(one, reply), one.parts, timing)
 
     def _engine(self, model: str, variant: str) -> Answers:

@@ -76,6 +76,7 @@ class LiveEngine:
             SYNTAXES.get(variant.syntax, ARROW),
             PAPER if variant.protocol == "paper" else STRICT,
             config.slots,
+            config.memory,
         )
         self.grammar = call_grammar(loaded.model, loaded.tokenizer, variant, suite) if variant.constrained else None
         budget = loaded.config.segment_tokens if variant.protocol == "paper" else loaded.config.model_tokens

@@ -131,12 +131,13 @@ def test_introduction_and_design_decide_the_grid() -> None:
         build(introduction=["%"])
 
 
-def test_batches_hold_every_item_once_with_equal_prompts_side_by_side() -> None:
+def test_streams_hold_every_item_once_with_equal_prompts_side_by_side() -> None:
     experiment = build(trials=20, orders=5, slots=8, variants=["strict-arrow", "paper-arrow"])
     items = list(experiment.items())
-    batches = list(experiment.batches(items))
-    assert Counter(one for batch in batches for one in batch.items) == Counter(items)
-    assert max(len(batch.items) for batch in batches) == 16
-    digests = [experiment.prompts.ask(one).parts for batch in batches for one in batch.items if "strict" in one.variant]
-    changes = sum(a != b for a, b in pairwise(digests))
-    assert changes == len(set(digests)) - 1
+    streams = list(experiment.streams(items))
+    assert [stream.file for stream in streams] == ["m.strict-arrow", "m.paper-arrow"]
+    assert Counter(one for stream in streams for one in stream.items) == Counter(items)
+    for stream, same in zip(streams, (True, False), strict=True):
+        parts = [experiment.prompts.ask(one).parts for one in stream.items]
+        changes = sum(a != b for a, b in pairwise(parts))
+        assert changes == len(set(parts)) - 1 and (changes < len(parts) / 3) == same
