@@ -69,12 +69,15 @@ class Cell:
 
 
 def scorer_of(variant: str, scores: Iterable[str]) -> str:
-    """The scorer that decides a variant's matrix: the one its name starts with (`paper-arrow`), else `strict`."""
+    """The scorer that decides a variant's matrix: the one its name starts with (`paper-arrow`), else `strict`.
+
+    Episodes of services have neither: there it is `success`.
+    """
     available = list(scores)
-    first = variant.split("-")[0]
-    if first in available:
-        return first
-    return "strict" if "strict" in available or not available else sorted(available)[0]
+    for name in (variant.split("-")[0], "strict", "success"):
+        if name in available:
+            return name
+    return sorted(available)[0] if available else "strict"
 
 
 def called_skill(sample: Sample) -> str:

@@ -29,7 +29,7 @@ def throughput(timings: Iterable[Mapping[str, Any]], tally: Tally) -> list[Json]
             "samples": samples,
             "seconds": round(spent, 3),
             "samples_per_second": round(samples / spent, 3) if spent else None,
-            "tokens_per_second": round(tokens / spent, 3) if spent else None,
+            "tokens_per_second": round(tokens / spent, 3) if spent and tokens else None,
         }
         for (model, variant), (samples, tokens, spent) in sorted(totals.items())
     ]
