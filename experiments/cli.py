@@ -27,6 +27,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "report": ("experiments.report.cli:report", "Write matrix, plots and one self-contained page for RUN."),
     "verify": ("experiments.report.cli:verify", "Recompute everything of RUN from its samples."),
     "compare": ("experiments.report.cli:compare", "Compare RUN with another run or a published table."),
+    "tune": ("experiments.tuning.cli:tune", "Train a soft prompt, a prefix or LoRA on the exchanges of plugins."),
     "plugin": ("toolkit.plugins.cli:app", "Lint, fix, compile, call, serve and import plugins."),
     "rest": ("toolkit.restgpt.cli:app", "Plan and call REST APIs."),
 }
@@ -102,3 +103,7 @@ def outcome(arguments: list[str]) -> int:
         message = error.format_message()
         print(message if "\n" in message else f"toolkit: {message} (see toolkit --help)", file=sys.stderr)
         return 2
+
+
+if __name__ == "__main__":  # `accelerate launch -m experiments.cli`
+    main()

@@ -83,7 +83,7 @@ class Recorder:
     written: float = field(default_factory=monotonic)
 
     def take(self, streams: Sequence[Stream], answers: Answers) -> None:
-        """Have the streams answered and write all answers, also those at hand when something fails or the run is stopped."""
+        """Have the streams answered and write the answers, also those at hand when something fails or a stop comes."""
         most = max((stream.flush for stream in streams), default=1)
         try:
             for event in answers.answers(streams):

@@ -275,3 +275,5 @@ class RunWriter:
             while some := list(islice(new, ADOPTED_AT_ONCE)):
                 self.write(path.stem, some, [timings[one["id"]] for one in some if one["id"] in timings])
         shutil.rmtree(shard)
+        if not any(shard.parent.iterdir()):
+            shard.parent.rmdir()
