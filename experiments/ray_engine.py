@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -97,7 +98,8 @@ class RayAnswers:
         if there.get("GPU") and "GPU" not in self.resources:
             self.resources["GPU"] = 1
         self.resources.setdefault("CPU", 1)
-        room = min(int(there.get(name, 0) // amount) for name, amount in self.resources.items() if amount)
+        fits = (int(there.get(name, 0) // amount) for name, amount in self.resources.items() if amount)
+        room = min(fits, default=1)
         if not room:
             asked = ", ".join(f"{name}={amount:g}" for name, amount in self.resources.items())
             raise UserError(f"the Ray cluster has no room for a worker of {asked}", "--per-worker", "ask for less")
@@ -148,11 +150,10 @@ def resources(text: str) -> dict[str, float]:
     amounts = {}
     for part in text.split(","):
         name, _, amount = part.partition("=")
-        try:
-            amounts[name.strip()] = float(amount)
-        except ValueError:
+        if not re.fullmatch(r"\d+(\.\d+)?", amount.strip()):
             fix = "write names and amounts, e.g. CPU=4,GPU=1"
-            raise UserError(f"{part!r} is no amount of a resource", "--per-worker", fix) from None
+            raise UserError(f"{part!r} is no amount of a resource", "--per-worker", fix)
+        amounts[name.strip()] = float(amount)
     return amounts
 
 
