@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from typing import Any
 from experiments import records
 from experiments.report import page, tables
 from experiments.report.browser import Selection
+from experiments.report.extra import Table, extra_tables
 from experiments.report.layout import Layout, layout_of
 from experiments.report.summary import build
 from experiments.report.tally import Tally
@@ -41,6 +42,7 @@ class Reading:
     tally: Tally
     selection: Selection
     summary: Mapping[str, Any]
+    extra: Sequence[Table]
 
 
 def read(folder: Path) -> Reading:
@@ -53,7 +55,8 @@ def read(folder: Path) -> Reading:
     if not tally.samples:
         raise UserError("the run holds no sample yet", str(folder), "let `toolkit run` write some first")
     speeds = throughput(records.read_timings(folder), tally)
-    return Reading(folder, header, layout, tally, selection, build(layout, tally, speeds))
+    extra = extra_tables(header, lambda: records.read_samples(folder))
+    return Reading(folder, header, layout, tally, selection, build(layout, tally, speeds), extra)
 
 
 def digest(data: bytes) -> str:
@@ -81,7 +84,7 @@ def summary_text(summary: Mapping[str, Any]) -> str:
 def page_text(reading: Reading, figures: Mapping[str, str]) -> str:
     """`report.html` with these figures (name to SVG source)."""
     entries = reading.selection.entries()
-    return page.render(reading.summary, reading.header, reading.layout, entries, figures)
+    return page.render(reading.summary, reading.header, reading.layout, entries, figures, reading.extra)
 
 
 def svg_sources(folder: Path, names: list[str]) -> dict[str, str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments import records
-from experiments.report import build, page, parquet
+from experiments.report import build, extra, page, parquet
 from experiments.report.compare import compare
 from experiments.report.compare_table import comparison_table
 from experiments.report.tables import terminal
@@ -33,6 +33,8 @@ def report(run: Path) -> Path:
     parquet.write(run / build.PARQUET, records.read_samples(run), reading.tally.scorers)
     for name, table in build.TABLES.items():
         write_atomic(run / name, table(reading.summary))
+    for name, further in extra.texts(reading.extra).items():
+        write_atomic(run / name, further)
     figures = _draw(run, reading)
     content = build.page_text(reading, build.svg_sources(run, figures["names"]))
     write_atomic(run / build.PAGE, content)

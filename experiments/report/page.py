@@ -20,6 +20,7 @@ from markupsafe import Markup
 
 from experiments.report import browser
 from experiments.report.browser import Entry
+from experiments.report.extra import Table
 from experiments.report.layout import Layout
 from experiments.report.tables import cells_by_place, mark, percent
 
@@ -74,7 +75,14 @@ def notable_steps(matrix: Json, level: float = 0.05) -> list[Json]:
     return sorted(found, key=lambda step: (step["p_adjusted"], step["skill"], step["shots"]))
 
 
-def render(summary: Json, header: Json, layout: Layout, entries: Sequence[Entry], figures: Mapping[str, str]) -> str:
+def render(
+    summary: Json,
+    header: Json,
+    layout: Layout,
+    entries: Sequence[Entry],
+    figures: Mapping[str, str],
+    extra: Sequence[Table] = (),
+) -> str:
     """The page as text. `figures` maps figure names to SVG source, in the order of the report."""
     environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
@@ -93,6 +101,7 @@ def render(summary: Json, header: Json, layout: Layout, entries: Sequence[Entry]
         summary=summary,
         layout=layout,
         accident=accident(summary),
+        extra=extra,
         sessions=header.get("sessions", []),
         models=header.get("models", {}),
         config=header.get("config", {}),

@@ -47,22 +47,22 @@ def cell_text(cell: Json | None) -> str:
 
 def markdown(summary: Json) -> str:
     """One Markdown table per matrix."""
-    parts = [f"# {_md(summary['title'])}", "", NOTE, ""]
+    parts = [f"# {escaped(summary['title'])}", "", NOTE, ""]
     for matrix in summary["matrices"]:
         cells = cells_by_place(matrix)
-        parts += [f"## {_md(matrix['model'])}, {_md(matrix['variant'])}", ""]
+        parts += [f"## {escaped(matrix['model'])}, {escaped(matrix['variant'])}", ""]
         parts += [f"Scorer `{matrix['scorer']}`, {summary['axes']['columns']} across.", ""]
-        parts.append("| " + " | ".join([_md(summary["axes"]["rows"]), *map(str, matrix["columns"])]) + " |")
+        parts.append("| " + " | ".join([escaped(summary["axes"]["rows"]), *map(str, matrix["columns"])]) + " |")
         parts.append("|" + " --- |" * (len(matrix["columns"]) + 1))
         for row in matrix["rows"]:
             parts.append(
-                "| " + " | ".join([_md(row), *(cell_text(cells.get((row, c))) for c in matrix["columns"])]) + " |"
+                "| " + " | ".join([escaped(row), *(cell_text(cells.get((row, c))) for c in matrix["columns"])]) + " |"
             )
         parts.append("")
     return "\n".join(parts)
 
 
-def _md(text: str) -> str:
+def escaped(text: str) -> str:
     """Text that Markdown shows as it is."""
     flat = " ".join(str(text).split())
     return "".join("\\" + c if c in "\\`*_{}[]<>()#+-.!|^&~$" else c for c in flat)

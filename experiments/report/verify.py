@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from experiments import base, records
-from experiments.report import build, page, parquet
+from experiments.report import build, extra, page, parquet
 from toolkit.errors import RunError, UserError
 
 Json = Mapping[str, Any]
@@ -103,10 +103,11 @@ def _name(item: Any, number: int) -> str:
 
 
 def _tables(reading: build.Reading) -> str:
-    """The three tables equal what the samples give, line by line."""
-    for name, table in build.TABLES.items():
-        _same_lines(name, _text(reading.folder / name), table(reading.summary))
-    return f"{', '.join(name.rsplit('/', 1)[-1] for name in build.TABLES)}: equal"
+    """The tables equal what the samples give, line by line."""
+    wanted = {name: table(reading.summary) for name, table in build.TABLES.items()} | extra.texts(reading.extra)
+    for name, text in wanted.items():
+        _same_lines(name, _text(reading.folder / name), text)
+    return f"{', '.join(name.rsplit('/', 1)[-1] for name in wanted)}: equal"
 
 
 def _same_lines(name: str, found: str, wanted: str) -> None:

@@ -47,7 +47,8 @@ class Sitting:
     def judge(self, task: Task, answer: str) -> Verdict:
         """Whether what happened so far, with this final answer, fulfils the task."""
         after = self._app.world if isinstance(self._app, MusicApp) else self._before
-        return self._tasks.check(task)(self._before, after, self.episode.log, answer)
+        verdict: Verdict = self._tasks.check(task)(self._before, after, self.episode.log, answer)
+        return verdict
 
     def solve(self, task: Task) -> str:
         """Do the task by script, through the episode; returns the final answer."""
