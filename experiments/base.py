@@ -20,6 +20,7 @@ from toolkit.plugins.fragment import Fragment
 CLASSES = {
     "operators": "experiments.operators.experiment:OperatorTransfer",
     "restbench": "experiments.restbench.experiment:RestBench",
+    "tuning": "experiments.tuning.experiment:Tuning",
 }
 
 

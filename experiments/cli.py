@@ -28,7 +28,8 @@ VERBS: dict[str, tuple[str, str]] = {
     "verify": ("experiments.report.cli:verify", "Recompute everything of RUN from its samples."),
     "compare": ("experiments.report.cli:compare", "Compare RUN with another run or a published table."),
     "tune": ("experiments.tuning.cli:tune", "Train a soft prompt, a prefix or LoRA on the exchanges of plugins."),
-    "plugin": ("toolkit.plugins.cli:app", "Lint, fix, compile, call, serve and import plugins."),
+    "plugin": ("toolkit.plugins.cli:app", "Write, lint, fix, compile, call, serve and import plugins."),
+    "chat": ("toolkit.chat.cli:chat", "Talk to a model that uses plugins."),
     "rest": ("toolkit.restgpt.cli:app", "Plan and call REST APIs."),
 }
 

@@ -63,7 +63,10 @@ class Loaded:
 
 
 class LiveEngine:
-    """Answers the questions of one variant with one model."""
+    """Answers the questions of one variant with one model.
+
+    `base`, if set, is a prefix that stands before everything else: what prompt or prefix tuning has learned.
+    """
 
     def __init__(self, loaded: Loaded, variant: Variant, suite: Suite, config: OperatorsConfig) -> None:
         from toolkit.calls.syntax import ARROW, SYNTAXES
@@ -84,6 +87,7 @@ class LiveEngine:
         self.sampling = (
             GREEDY if variant.temperature is None else Sampling(variant.temperature, config.top_k, config.top_p)
         )
+        self.base: Prefix | None = None
         self.lead = common_lead(self.tokenizer, suite)
         self.kept: dict[tuple[tuple[str, ...], bool], Prefix] = {}
 
@@ -121,14 +125,14 @@ class LiveEngine:
 
         Only prefixes that these examples begin with are kept; rows hold on to theirs until they are done.
         """
-        if not depth:
-            return None
+        if not depth and not lead:
+            return self.base
         digests = tuple(part.digest for part in parts)
         self.kept = {key: kept for key, kept in self.kept.items() if digests[: len(key[0])] == key[0]}
         key = digests[:depth], bool(lead)
         if key not in self.kept:
             ids = [token for part in parts[:depth] for token in part.ids(self.tokenizer)]
-            self.kept[key] = self.interceptor.prefix([*ids, *lead])
+            self.kept[key] = self.interceptor.prefix([*ids, *lead], self.base)
         return self.kept[key]
 
 
