@@ -46,7 +46,7 @@ def compare(
     """Compare RUN with another run or a published table, cell by cell.
 
     Published tables: published:gpt-neo-125m/arrow, gpt-neo-125m/equals, gpt-neo-1.3b/arrow, gpt-neo-1.3b/equals,
-    gpt-neo-2.7b/arrow.
+    gpt-neo-2.7b/arrow; for runs of restbench: published:restgpt-table4, restbench-followups.
     """
     result = commands.compare(run, other, model, variant, trials)
     if as_json:

@@ -14,7 +14,7 @@ from typing import Any
 from experiments import records
 from experiments.report import build, extra, page, parquet
 from experiments.report.compare import compare
-from experiments.report.compare_table import comparison_table
+from experiments.report.compare_table import comparison_table, value_table
 from experiments.report.tables import terminal
 from experiments.report.verify import verify
 from experiments.storage import make_folder, write_atomic
@@ -85,4 +85,4 @@ def print_comparison(result: Mapping[str, Any]) -> None:
     """Print what `compare` returned to the terminal."""
     from rich.console import Console
 
-    Console().print(comparison_table(result))
+    Console().print(comparison_table(result) if "comparisons" in result else value_table(result))

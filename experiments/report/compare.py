@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments import published, records
+from experiments.report import extra
 from experiments.report.contrast import Contrast, contrast, independent
 from experiments.report.layout import layout_of
 from experiments.report.summary import contrast_json, rounded
@@ -42,6 +43,9 @@ def compare(
     `model` and `variant` choose one of the run's matrices; without them all that fit are compared. `trials` uses the
     first so many trials of our cells only, for intervals like those of a published n.
     """
+    special = extra.comparison(records.read_header(run)) if other.startswith(published.PREFIX) else None
+    if special is not None:
+        return special(run, other, model, variant, trials)
     ours = _matrices(run, model, variant, trials)
     if other.startswith(published.PREFIX):
         pairs = _against_published(run, ours, published.load(other), model)

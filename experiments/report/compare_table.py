@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from experiments.report.extra import shown
 from experiments.report.tables import NOT_RUN, mark, percent
 
 if TYPE_CHECKING:
@@ -38,6 +40,26 @@ def comparison_table(result: Json) -> RenderableType:
             name = f"{comparison['model']} {comparison['variant']}"
             parts.append(Text(f"Note: {name} stands in for another model or variant; this is no reproduction.\n"))
     return Group(*parts)
+
+
+def value_table(result: Json) -> RenderableType:
+    """A comparison that is no matrix: a table for each value of the first `leading` columns, then its caveats."""
+    from rich import box
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    leading = result["leading"]
+    parts: list[RenderableType] = []
+    for head, rows in groupby(result["rows"], key=lambda row: row[:leading]):
+        parts.append(Text(f"{' '.join(head)}  against  {result['other']}", style="bold"))
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+        for name in result["columns"][leading:]:
+            table.add_column(Text(name))
+        for row in rows:
+            table.add_row(*(Text(shown(value)) for value in row[leading:]))
+        parts.append(table)
+    return Group(*parts, *(Text(line, style="dim") for line in result["caveats"]))
 
 
 def _table(comparison: Json) -> RenderableType:

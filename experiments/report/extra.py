@@ -15,7 +15,9 @@ from typing import Any
 from experiments.report.tables import NOT_RUN, escaped
 
 # experiment -> module:function from (header, samples) to its tables
-EXTRA = {"restbench": "experiments.restbench.report:tables"}
+EXTRA = {"restbench": "experiments.restbench.report:tables", "tuning": "experiments.tuning.report:tables"}
+# experiment -> module:function like `compare.compare`, for published figures that are no matrices
+COMPARE = {"restbench": "experiments.restbench.compare:compare"}
 Value = str | int | float | None
 Samples = Callable[[], Iterable[Mapping[str, Any]]]
 
@@ -40,16 +42,29 @@ def shown(value: Value) -> str:
     """A value as people read it."""
     if value is None:
         return NOT_RUN
-    return f"{value:.2f}" if isinstance(value, float) else str(value)
+    if isinstance(value, float):
+        return "<0.01" if 0 < value < 0.005 else f"{value:.2f}"
+    return str(value)
 
 
 def extra_tables(header: Mapping[str, Any], samples: Samples) -> list[Table]:
     """The further tables of a run; none for most experiments, and then the samples are not read."""
-    place = EXTRA.get(str(header.get("experiment")))
+    make = _found(EXTRA, header)
+    return [] if make is None else list(make(header, samples()))
+
+
+def comparison(header: Mapping[str, Any]) -> Callable[..., dict[str, Any]] | None:
+    """How runs like this one are compared with published figures, when it is not the common way."""
+    return _found(COMPARE, header)
+
+
+def _found(places: Mapping[str, str], header: Mapping[str, Any]) -> Callable[..., Any] | None:
+    place = places.get(str(header.get("experiment")))
     if place is None:
-        return []
+        return None
     module, _, name = place.partition(":")
-    return list(getattr(importlib.import_module(module), name)(header, samples()))
+    function: Callable[..., Any] = getattr(importlib.import_module(module), name)
+    return function
 
 
 def texts(tables: Iterable[Table]) -> dict[str, str]:
