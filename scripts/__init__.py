@@ -1,0 +1,1 @@
+"""Commands to run from a checkout."""
