@@ -30,7 +30,7 @@ VERBS: dict[str, tuple[str, str]] = {
     "tune": ("experiments.tuning.cli:tune", "Train a soft prompt, a prefix or LoRA on the exchanges of plugins."),
     "plugin": ("toolkit.plugins.cli:app", "Write, lint, fix, compile, call, serve and import plugins."),
     "chat": ("toolkit.chat.cli:chat", "Talk to a model that uses plugins."),
-    "rest": ("toolkit.restgpt.cli:app", "Plan and call REST APIs."),
+    "rest": ("experiments.restbench.commands:app", "Plan and call REST APIs; simulated services and a benchmark."),
 }
 
 

@@ -68,6 +68,11 @@ class Row:
         prefix = 0 if self.request.prefix is None else self.request.prefix.length
         return prefix + len(self.request.prompt) + len(self.ids)
 
+    @property
+    def so_far(self) -> tuple[bytes, bytes]:
+        """What the reply holds, and for each of its bytes who wrote it: 1 the model, 0 a tool."""
+        return bytes(self._written), bytes(self._origin)
+
     def check_room(self) -> None:
         """End a row whose prompt leaves no position for a reply."""
         if self._no_room(0):

@@ -26,7 +26,7 @@ LONGEST_WAIT = 30.0
 DEFAULT_CONTEXT = 8192
 BYTES_PER_TOKEN = 3
 DISCOVERY = Limits(seconds=10.0)
-_PASSING = {408, 409, 429, 500, 502, 503, 504}
+PASSING = {408, 409, 429, 500, 502, 503, 504}
 _FORMATS = ("json_schema", "json_object", "none")
 
 
@@ -49,7 +49,7 @@ class ServerModel:
     ) -> None:
         self._url = url.rstrip("/")
         self._model, self._chat, self._context = model, chat, context
-        self._key = _key(key_env)
+        self._key = read_key(key_env)
         self._client = httpx2.Client(transport=transport, follow_redirects=False)
         self._sleep = sleep
         self._format = 0
@@ -142,10 +142,10 @@ class ServerModel:
             else:
                 if status == 200:
                     return _parse(body)
-                failure, wait = f"answered {status}: {self._reason(body)}", _wait(headers, attempt)
+                failure, wait = f"answered {status}: {self._reason(body)}", pause(headers, attempt)
                 if status in (400, 422):
                     raise _Refused(f"the model server {failure}")
-                if status not in _PASSING:
+                if status not in PASSING:
                     break
             if attempt + 1 < ATTEMPTS and wait < deadline - time.monotonic():
                 self._sleep(wait)
@@ -197,7 +197,7 @@ def _portable(schema: Any) -> Any:
     return [_portable(item) for item in schema] if isinstance(schema, list) else schema
 
 
-def _key(key_env: str | None) -> str | None:
+def read_key(key_env: str | None) -> str | None:
     """The key from the environment. Raises `UserError` when the named variable is not set."""
     if key_env is None:
         return None
@@ -217,7 +217,7 @@ def _parse(body: bytes) -> Any:
         raise ModelError(f"the model server did not answer with JSON: {body[:120]!r}") from error
 
 
-def _wait(headers: httpx2.Headers, attempt: int) -> float:
+def pause(headers: httpx2.Headers, attempt: int) -> float:
     """Seconds until the next attempt: as the server asks (bounded), else doubling from a half."""
     try:
         return min(max(float(headers.get("retry-after", "")), 0.0), LONGEST_WAIT)

@@ -179,6 +179,32 @@ def serve(
     uvicorn.run(make_app(find_plugin(target), base_url or f"http://{host}:{port}"), host=host, port=port)
 
 
+@app.command("mcp-serve")
+def mcp_serve(
+    plugin: PluginArgument,
+    http: Annotated[bool, typer.Option("--http", help="streamable HTTP at /mcp instead of standard input")] = False,
+    host: Annotated[str, typer.Option(help="address to listen at")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65535)] = 8000,
+    allow_host: AllowHost = None,
+    secret_env: SecretEnv = None,
+) -> None:
+    """Offer a plugin's APIs as the tools of an MCP server, on standard input and output or over HTTP."""
+    from toolkit.plugins.discover import open_plugin
+
+    try:
+        from toolkit.tools.mcp_server import describe, mcp_server, serve_mcp
+    except ModuleNotFoundError as error:
+        raise UserError(f"MCP needs {error.name}", fix="pip install 'heldout-toolkit[mcp]'") from error
+    manifest, toolbox = open_plugin(plugin).manifest, _toolbox([plugin], allow_host, secret_env)
+    said = {name: describe(manifest.description, api.examples) for name, api in manifest.apis.items()}
+    if not http:
+        serve_mcp(toolbox, said, manifest.name)
+        return
+    import uvicorn
+
+    uvicorn.run(mcp_server(toolbox, said, manifest.name).streamable_http_app(), host=host, port=port)
+
+
 @app.command("import")
 def import_(
     source: Annotated[str, typer.Argument(help="OpenAPI description: file or URL")],

@@ -5,7 +5,7 @@ Each API is a tool with one text property, `arguments`. The toolbox checks names
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
@@ -24,6 +24,11 @@ def mcp_server(toolbox: Toolbox, descriptions: Mapping[str, str], name: str = "t
 def serve_mcp(toolbox: Toolbox, descriptions: Mapping[str, str], name: str = "toolkit") -> None:
     """Serve on standard input and output until the client hangs up."""
     mcp_server(toolbox, descriptions, name).run("stdio")
+
+
+def describe(plugin: str, examples: Sequence[tuple[str, str]]) -> str:
+    """What a client is told of an API: what its plugin is for, and an example if there is one."""
+    return "\n".join([plugin, *(f"Example: {question} {answer}" for question, answer in examples[:1])])
 
 
 def _caller(toolbox: Toolbox, api: str) -> Callable[[str], str]:

@@ -1,0 +1,1 @@
+"""Conversations with tools: turn formats, answers, local and remote writers, the terminal."""
