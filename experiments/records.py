@@ -179,9 +179,9 @@ def read_timings(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 def read_prefixes(folder: Path) -> dict[str, Fragment]:
-    """Fragments and their examples by digest; an entry whose content has another digest is an error."""
+    """Fragments and their examples by digest; the empty one needs no entry, a digest of other content is an error."""
     path = folder / PREFIXES
-    found: dict[str, Fragment] = {}
+    found: dict[str, Fragment] = {Fragment().digest: Fragment()}
     for number, record in read_lines(path) if path.exists() else ():
         try:
             if "parts" in record:
@@ -200,7 +200,7 @@ def read_prefixes(folder: Path) -> dict[str, Fragment]:
 class RunWriter:
     """Writes one run folder; a context manager that holds the folder's lock.
 
-    `done` holds the ids of the samples that are there. Torn last lines are cut off on entry. Every write error is
+    `done` holds the ids of the samples that are there, `prefixes` the digests of fragments. Torn last lines are cut off on entry. Every write error is
     fatal and leaves the file as it was before it.
     """
 
@@ -209,7 +209,7 @@ class RunWriter:
         make_folder(folder)
         self._lock = Lock(folder / ".lock")
         self._files: dict[Path, Appender] = {}
-        self._prefixes: set[str] = set()
+        self.prefixes: set[str] = set()
         self.done: set[str] = set()
 
     def __enter__(self) -> RunWriter:
@@ -221,7 +221,7 @@ class RunWriter:
                 if path.exists():
                     self._appender(path)
             self.done = {sample["id"] for sample in read_samples(self.folder)}
-            self._prefixes = set(read_prefixes(self.folder))
+            self.prefixes = set(read_prefixes(self.folder))
         except BaseException:
             self._lock.release()
             raise
@@ -250,24 +250,24 @@ class RunWriter:
         lines: list[str] = []
         for parts in fragments:
             digest = join(parts).digest
-            if digest in self._prefixes:
+            if digest in self.prefixes:
                 continue
             for part in parts:
-                if part.digest not in self._prefixes:
+                if part.digest not in self.prefixes:
                     segments = [[segment.kind, segment.text] for segment in part.segments]
                     lines.append(dump({"digest": part.digest, "segments": segments}))
-                    self._prefixes.add(part.digest)
-            if digest not in self._prefixes:
+                    self.prefixes.add(part.digest)
+            if digest not in self.prefixes:
                 lines.append(dump({"digest": digest, "parts": [part.digest for part in parts]}))
-                self._prefixes.add(digest)
+                self.prefixes.add(digest)
         self._appender(self.folder / PREFIXES).append("".join(lines))
 
     def adopt(self, shard: Path) -> None:
         """Take over what a shard holds and this folder lacks, then remove the shard. Safe to repeat after a crash."""
         for _, entry in read_lines(shard / PREFIXES) if (shard / PREFIXES).exists() else ():
-            if entry["digest"] not in self._prefixes:
+            if entry["digest"] not in self.prefixes:
                 self._appender(self.folder / PREFIXES).append(dump(entry))
-                self._prefixes.add(entry["digest"])
+                self.prefixes.add(entry["digest"])
         for path in sample_files(shard):
             beside = shard / TIMINGS / path.name
             timings = {timing["id"]: timing for _, timing in read_lines(beside)} if beside.exists() else {}

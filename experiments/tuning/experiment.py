@@ -190,10 +190,12 @@ def facts_of(column: Column) -> dict[str, Any]:
 
 
 def trained(column: Column) -> frozenset[str]:
-    """Operators that the column's training showed."""
+    """Operators that the column's training showed, and `no-call` if it showed exchanges without a call."""
     if column.trained is not None:
         return frozenset(column.trained)
-    return frozenset(facts_of(column).get("data", {}).get("seen", ()))
+    facts = facts_of(column)
+    quiet = facts.get("config", {}).get("data", {}).get("plain", 0) > 0
+    return frozenset(facts.get("data", {}).get("seen", ())) | ({NAME} if quiet else set())
 
 
 def costs(column: Column) -> dict[str, Any] | None:
@@ -203,4 +205,4 @@ def costs(column: Column) -> dict[str, Any] | None:
     facts = facts_of(column)
     cost = {key: facts.get(key) for key in ("trainable", "tokens", "seconds", "steps")}
     method = facts.get("method", {}).get("kind")
-    return {"method": method, "trained": sorted(trained(column)), **cost}
+    return {"method": method, "trained": sorted(trained(column) - {NAME}), **cost}
