@@ -56,8 +56,8 @@ def test_the_five_lines_and_the_trace(tmp_path, capsys):
     script = tmp_path / "five_lines.py"
     script.write_text(code)
     scope = runpy.run_path(str(script))
-    said = capsys.readouterr().out
+    assert capsys.readouterr().out == "55 * 42 is 2310.\n"
     trace = re.search(r"^model {5}( 55 .*?) {4,}.*\ntool +( -> .*?) {4,}.*\nmodel +( 2310\.)", PAGE, re.MULTILINE)
-    assert trace is not None and "".join(trace.groups()).strip() == said.strip()
+    assert trace is not None and "".join(trace.groups()).strip() == scope["answer"].text.strip()
     (call,) = scope["answer"].calls
     assert (call.name, call.arguments, call.outcome.text) == ("MATH", "55 * 42", "2310")
