@@ -20,6 +20,12 @@ def test_bytes_per_row_are_measured():
     assert interceptor.engine.row_bytes == bytes_per_row(position, len(TOKENIZER))
 
 
+@pytest.mark.parametrize(("layers", "width", "stated"), [(12, 768, 73_728), (24, 2048, 393_216), (32, 2560, 655_360)])
+def test_the_stated_bytes_per_position_of_gpt_neo(layers, width, stated):
+    """scripts/bench/README.md states them; the formula is the one that the tiny model above is measured to obey."""
+    assert layers * 2 * width * 4 == stated
+
+
 def test_slots_fit_a_share_of_free_memory():
     cpu = torch.device("cpu")
     assert slots_that_fit(0.5, cpu, free_bytes(cpu) // 8, 100) in (3, 4, 5)
