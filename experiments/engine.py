@@ -117,7 +117,9 @@ class Recorder:
             return
         share = (monotonic() - self.written) / count
         for file, answers in waiting.items():
-            self.writer.write_prefixes(answer.fragment for answer in answers if answer.fragment)
+            known = self.writer.prefixes
+            new = {answer.sample["prefix"]: answer.fragment for answer in answers if answer.fragment}
+            self.writer.write_prefixes(parts for prefix, parts in new.items() if prefix not in known)
             timings = [{**answer.timing, "id": answer.sample["id"], "seconds": share} for answer in answers]
             samples = [answer.sample for answer in answers]
             self.writer.write(file, samples, sorted(timings, key=_id))

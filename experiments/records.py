@@ -200,8 +200,8 @@ def read_prefixes(folder: Path) -> dict[str, Fragment]:
 class RunWriter:
     """Writes one run folder; a context manager that holds the folder's lock.
 
-    `done` holds the ids of the samples that are there, `prefixes` the digests of fragments. Torn last lines are cut off on entry. Every write error is
-    fatal and leaves the file as it was before it.
+    `done` holds the ids of the samples that are there, `prefixes` the digests of fragments. Torn last lines are cut off
+    on entry. Every write error is fatal and leaves the file as it was before it.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -164,7 +164,7 @@ class OperatorTransfer:
             "trial": item.trial,
             "order": asked.order,
             "seed": asked.seed,
-            "prefix": join(asked.parts).digest,
+            "prefix": asked.prefix,
             "held_out": asked.held_out,
             "question": asked.question.text,
             "prompt": asked.prompt,

@@ -17,7 +17,7 @@ from experiments.operators.config import Design, Variant
 from experiments.suites.suite import Exchange, Question, Skill, Suite
 from toolkit.calls.syntax import SYNTAXES
 from toolkit.plugins.examples import example_fragment, turn
-from toolkit.plugins.fragment import Fragment
+from toolkit.plugins.fragment import Fragment, join
 
 CALL = re.compile(r"\[[A-Za-z_][^\]]*\] ?")
 
@@ -36,12 +36,23 @@ def shown(exchange: Exchange, syntax: str) -> Fragment:
     return example_fragment(question, answer, SYNTAXES[syntax])
 
 
+@lru_cache(maxsize=1024)
+def all_shown(exchanges: tuple[Exchange, ...], syntax: str) -> tuple[tuple[Fragment, ...], str]:
+    """Examples in a syntax, and the digest of them one after the other."""
+    parts = tuple(shown(exchange, syntax) for exchange in exchanges)
+    return parts, join(parts).digest
+
+
 @dataclass(frozen=True)
 class Asked:
-    """One item made concrete: examples in order, the question, and what identifies and seeds the sample."""
+    """One item made concrete: examples in order, the question, and what identifies and seeds the sample.
+
+    `prefix` is the digest of all examples together.
+    """
 
     item: Item
     parts: tuple[Fragment, ...]
+    prefix: str
     order: int
     held_out: bool
     question: Question
@@ -105,8 +116,8 @@ class Prompts:
     def ask(self, item: Item) -> Asked:
         """The sample's examples, question and seed."""
         variant = Variant.parse(item.variant)
-        parts = tuple(shown(exchange, variant.syntax) for exchange in self.examples(item))
+        parts, prefix = all_shown(self.examples(item), variant.syntax)
         key = item.id if variant.protocol == "paper" else f"t{item.trial}"
         question = self._skills[item.skill].ask(Random(number(self.seed, "item", key)))
         held_out = item.skill not in self.introduced(item.shots, item.skill)
-        return Asked(item, parts, self.order(item), held_out, question, number(self.seed, item.id))
+        return Asked(item, parts, prefix, self.order(item), held_out, question, number(self.seed, item.id))

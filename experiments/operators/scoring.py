@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 from typing import NamedTuple
 
 from experiments.records import Sample
@@ -171,6 +172,7 @@ def _attempted(sample: Sample) -> bool:
     return re.search(rf"{opener}\s*[A-Za-z_]", after_last_call(sample)) is not None
 
 
+@lru_cache(maxsize=1024)
 def _number(text: str) -> Decimal | None:
     cleaned = text.strip().replace(",", "").replace("−", "-")
     if len(cleaned) > 4000 or not re.fullmatch(r"[+-]?\d+(?:\.\d+)?", cleaned):

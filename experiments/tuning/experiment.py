@@ -120,7 +120,7 @@ class Tuning:
         skill = self.suite.skill(item.skill)
         question = skill.of_trial(item.trial) if isinstance(skill, NoCall) else asked.question
         seed = number(self.config.seed, item.id)
-        return Asked(item, asked.parts, asked.order, held_out, question, seed)
+        return replace(asked, item=item, held_out=held_out, question=question, seed=seed)
 
     def sample(self, asked: Asked, reply: Reply) -> Sample:
         """A reply as its record, scored."""
