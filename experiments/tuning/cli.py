@@ -56,7 +56,7 @@ def tune(
 
 
 class Bar:
-    """Shows a training's progress on `stream`: a bar with loss and time left on a terminal, a line a tenth elsewhere."""
+    """Shows progress on `stream`: a bar with loss and time left on a terminal, a line for each tenth elsewhere."""
 
     def __init__(self, stream: TextIO) -> None:
         self.console = Console(file=stream)

@@ -60,7 +60,7 @@ class TuningConfig(BaseModel):
     introduction: Annotated[list[str], Field(min_length=1)] | None = None
     controls: bool = False
     retention: bool = True
-    trials: Annotated[int, Field(ge=1, le=1_000_000)]
+    trials: Annotated[int, Field(ge=1, le=10_000)]
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
     orders: Annotated[int, Field(ge=1, le=10_000)] = 16
     slots: Annotated[int, Field(ge=1, le=4096)] = 64

@@ -26,7 +26,7 @@ from toolkit.tuning.adapter import Adapter, check_base, merge, prefix_of, read_a
 
 
 class Columns:
-    """Engines of one model's columns. The bare model is loaded once and shared by all columns that leave it as it is."""
+    """Engines of one model's columns; those that leave the model as it is share it."""
 
     def __init__(self, model: ModelConfig, suite: Suite, config: OperatorsConfig) -> None:
         self.model, self.suite, self.config = model, suite, config

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from random import Random
 
 import pytest
 import torch
@@ -152,7 +153,7 @@ def test_a_dataset_without_a_call_is_refused(tmp_path):
     }
     path = tmp_path / "mute.json"
     path.write_text(json.dumps(manifest))
-    with pytest.raises(UserError, match="no operator is left|operators, not"):
+    with pytest.raises(UserError, match="there are 0 operators"):
         build(plugins=[str(path)], first=1)
 
 
@@ -160,4 +161,4 @@ def test_a_tool_that_never_answers_is_named():
     (template,) = [t for t in templates([open_plugin("science")]) if t.operator == "+"]
     mute = type(template)(template.question, template.pieces, Toolbox({}))
     with pytest.raises(UserError, match="MATH gives no result"):
-        mute.draw(__import__("random").Random(0), 0, 9)
+        mute.draw(Random(0), 0, 9)

@@ -1,4 +1,4 @@
-"""A trained adapter on disk, and how the interceptor uses it: soft prompts and prefixes become a `Prefix`, others merge.
+"""A trained adapter on disk and its use in the interceptor: soft prompts and prefixes become a `Prefix`, others merge.
 
 Reads what PEFT saves, whoever saved it; `tuning.json` beside it (ours, optional) says which model it was made for. A
 full fine-tuning is a model folder and needs none of this. Knows nothing of training.

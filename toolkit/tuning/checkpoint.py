@@ -1,4 +1,4 @@
-"""State of a training on disk: what trains, the optimiser, the loss curve. Replaced by one rename, read without pickles.
+"""State of a training on disk: what trains, the optimiser, the loss curve. Replaced by one rename, read safely.
 
 Frozen weights are not in it; random numbers and batches follow from seed and step. Knows nothing of PEFT or accelerate.
 """

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import torch
 from accelerate import Accelerator
 
-from toolkit.errors import RunError
+from toolkit.errors import RunError, UserError
 from toolkit.tuning import checkpoint
 from toolkit.tuning.batches import Row, chosen, collate, labelled
 from toolkit.tuning.checkpoint import State
@@ -58,6 +58,12 @@ class Training:
         self.budget, self.seed, self.folder, self.digest = budget, seed, folder, digest
         self.train, self.validation = train, validation
         self.accelerator = accelerator
+        if budget.batch % (accelerator.num_processes * budget.accumulate):
+            raise UserError(
+                f"a batch of {budget.batch} does not split evenly over {accelerator.num_processes} processes",
+                "budget.batch",
+                "make it a multiple of processes x accumulate",
+            )
         self.parameters = trainable(model)
         optimizer = torch.optim.AdamW(
             self.parameters.values(), lr=budget.learning_rate, weight_decay=budget.weight_decay
@@ -116,7 +122,7 @@ class Training:
             group["lr"] = budget.learning_rate * _schedule(number, budget)
         self.model.train()
         own = rows[self.accelerator.process_index :: world]
-        size = max(1, math.ceil(len(own) / budget.accumulate))
+        size = len(own) // budget.accumulate
         summed = torch.zeros((), device=self.accelerator.device)
         for start in range(0, len(own), size):
             batch = collate(own[start : start + size]).to(self.accelerator.device)

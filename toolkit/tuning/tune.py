@@ -7,8 +7,10 @@ touched before its successor is ready. Knows nothing of command lines or experim
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import warnings
+from contextlib import nullcontext
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -54,18 +56,19 @@ def tune(config: TuneConfig, out: Path, beside: Path, watch: Watch, overwrite: b
     """
     if out.exists() and not overwrite:
         raise UserError("this exists already", str(out), "choose another --out, or give --overwrite")
-    work = partial_folder(out)
+    work, main = partial_folder(out), os.environ.get("RANK", "0") == "0"  # of several processes, one owns the folder
     work.mkdir(parents=True, exist_ok=True)
     try:
-        with FileLock(work / ".lock", timeout=0), warnings.catch_warnings():
+        with FileLock(work / ".lock", timeout=0) if main else nullcontext(), warnings.catch_warnings():
             warnings.simplefilter("ignore", FutureWarning)  # transformers' own, on names that PEFT still uses
             facts = _train(config, work, beside, watch)
     except Timeout:
         raise UserError("another process is training here", str(work), "wait for it, or choose another --out") from None
-    if out.exists():
-        shutil.rmtree(out)
-    (work / ADAPTER).rename(out)
-    shutil.rmtree(work)
+    if main:
+        if out.exists():
+            shutil.rmtree(out)
+        (work / ADAPTER).rename(out)
+        shutil.rmtree(work)
     return Tuned(out, facts)
 
 
@@ -81,11 +84,11 @@ def _train(config: TuneConfig, work: Path, beside: Path, watch: Watch) -> dict[s
     splits = (made["train"].to_list(), made["validation"].to_list())
     training = Training(tuned, *splits, config.budget, config.seed, work, config.digest, accelerator)
     state = training.run(watch)
-    accelerator.end_training()
     facts |= _facts(config, state, sum(p.numel() for p in trainable(tuned).values()))
     if accelerator.is_main_process:
         _save(work / ADAPTER, config, tuned, tokenizer, facts, made, parts)
     accelerator.wait_for_everyone()
+    accelerator.end_training()
     return facts
 
 
@@ -111,7 +114,8 @@ def _save(
 
 def _accelerator(config: TuneConfig, work: Path) -> Accelerator:
     """Accelerate set up for the configuration's device, precision and tracker."""
-    AcceleratorState._reset_state(True)  # accelerate keeps one per process, and refuses another precision
+    if "RANK" not in os.environ:  # accelerate keeps one state per process, and refuses another precision
+        AcceleratorState._reset_state(True)
     accelerator = Accelerator(
         mixed_precision=config.budget.mixed_precision,
         cpu=pick_device(config.model).type == "cpu",
