@@ -115,7 +115,7 @@ class LocalWriter:
         return left
 
     def _ask(self, question: str) -> list[int]:
-        line = " ".join(question.split()) if "\n" in self._turns.stop else question.strip()
+        line = " ".join(question.split()) if self._turns.stop else question.strip()
         return self._vocabulary.encode(self._turns.ask(self._vocabulary.defused(line)))
 
     def _grammar(self, model: Any, tokenizer: Any) -> Any:

@@ -8,14 +8,14 @@ are told in a user turn instead, from then on. Knows nothing of terminals.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from toolkit.calls.scanner import Call, Scanner
-from toolkit.calls.syntax import ARROW
+from toolkit.calls.syntax import ARROW, Syntax
 from toolkit.chat.answer import Answer, OnText, Pieces, Settings, turns_of
-from toolkit.chat.turns import PLAIN
+from toolkit.chat.turns import PLAIN, plain_turns
 from toolkit.decoding.request import CallRecord, Finish
 from toolkit.errors import UserError
 from toolkit.models.streaming import Ended, Refused, TextStream
@@ -64,7 +64,8 @@ class RemoteWriter:
             raise UserError("calls can be constrained in local models only", "--constrain", "leave it out")
         chosen = shots([plugin.manifest for plugin in plugins], first=settings.shots)
         self._examples = [(shot.question, shot.answer) for shot in chosen]
-        self._stop = () if chat else self._stops()
+        self._turns = plain_turns(self.syntax)
+        self._stop = () if chat else self._turns.stop
         self._prefills = True
 
     def answer(self, past: Sequence[Answer], question: str, on_text: OnText) -> Answer:
@@ -91,15 +92,14 @@ class RemoteWriter:
         ended = Ended()
         scanner = Scanner(self.syntax)
         taken = b""
-        for part in self._parts(past, question, text, deadline - time.monotonic(), ended):
-            part = part.replace("\r", "")
-            stop = min((at for mark in self._stop if (at := part.find(mark)) >= 0), default=len(part))
-            data = part[:stop].encode("utf-8", "replace")
+        parts = self._parts(past, question, text, deadline - time.monotonic(), ended)
+        for part in until(parts, self._stop):
+            data = part.encode("utf-8", "replace")
             call = scanner.feed(data)
             kept = data if call is None else (taken + data)[: call.end][len(taken) :]
             text.add(kept.decode("utf-8", "replace"), by_model=True)
             taken += data
-            if call is not None or stop < len(part):
+            if call is not None:
                 return call, ended
         return None, ended
 
@@ -138,14 +138,10 @@ class RemoteWriter:
     def _result(self, outcome: Outcome) -> str:
         return safe_result(outcome.text if outcome.ok else f"error: {outcome.text}", self.syntax)
 
-    def _stops(self) -> tuple[str, ...]:
-        """A line break ends an answer, unless calls are written on lines of their own; then the next turn does."""
-        return PLAIN.stop if self.syntax.arguments == "balanced" else (PLAIN.before.strip(),)
-
     def _prompt(self, past: Sequence[Answer], question: str) -> str:
-        head = PLAIN.examples(self._examples, self.syntax).text
-        said = "".join(PLAIN.ask(one.question) + one.text.rstrip("\n") + PLAIN.after for one in past)
-        return head + said + PLAIN.ask(question)
+        head = self._turns.examples(self._examples, self.syntax).text
+        said = "".join(self._turns.ask(one.question) + one.text.rstrip("\n") + self._turns.after for one in past)
+        return head + said + self._turns.ask(question)
 
     def _messages(self, past: Sequence[Answer], question: str) -> list[Message]:
         exchanges = [(asked, _rendered(asked, answer, self.syntax)) for asked, answer in self._examples]
@@ -158,7 +154,25 @@ class RemoteWriter:
         return [*roles, {"role": "user", "content": question}]
 
 
-def _rendered(question: str, answer: str, syntax: Any) -> str:
+def _rendered(question: str, answer: str, syntax: Syntax) -> str:
     """An example's answer in `syntax`."""
     _, *segments = PLAIN.exchange(question, answer, syntax).segments
     return "".join(segment.text for segment in segments).strip()
+
+
+def until(parts: Iterable[str], stops: Sequence[str]) -> Iterator[str]:
+    """The text before the first stop string, which servers may ignore; what may begin one is held back."""
+    held = ""
+    for part in parts:
+        held += part.replace("\r", "")
+        found = [at for mark in stops if (at := held.find(mark)) >= 0]
+        if found:
+            yield held[: min(found)]
+            return
+        ends = (size for mark in stops for size in range(len(mark) - 1, 0, -1) if held.endswith(mark[:size]))
+        keep = max(ends, default=0)
+        ready, held = held[: len(held) - keep], held[len(held) - keep :]
+        if ready:
+            yield ready
+    if held:
+        yield held

@@ -7,7 +7,7 @@ prompt as tokens. Knows nothing of models and tools beyond what a template may b
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from toolkit.calls.syntax import ARROW, HERMES, LLAMA3, MISTRAL, MISTRAL_ARGS, Syntax
@@ -54,6 +54,12 @@ class Turns:
 
 
 PLAIN = Turns("", f"{GUEST} ", f"\n{AI}", "\n", lead=" ", stop=("\n",))
+LINES = replace(PLAIN, stop=(GUEST,))
+
+
+def plain_turns(syntax: Syntax) -> Turns:
+    """A line break ends an answer, unless calls are written on lines of their own: then the next turn does."""
+    return LINES if syntax.arguments == "line" else PLAIN
 
 
 def template_syntax(template: str) -> Syntax | None:
@@ -70,7 +76,7 @@ def turns_for(tokenizer: Any, syntax: Syntax | None, manifests: Sequence[Manifes
     shown = template_syntax(tokenizer.chat_template) if isinstance(tokenizer.chat_template, str) else None
     syntax = syntax or shown or ARROW
     if syntax.arguments != "json":
-        return PLAIN, syntax
+        return plain_turns(syntax), syntax
     if not tokenizer.chat_template:
         fix = "use --syntax arrow"
         raise UserError(f"the syntax {syntax.name} needs a chat template, and this model has none", fix=fix)

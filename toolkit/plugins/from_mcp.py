@@ -1,7 +1,7 @@
 """An MCP server's tools as a plugin, with a drafted example for each, so that a model knows how to call them.
 
-A tool that declares itself read-only is called once with the drafted arguments, and its real result is shown; any other
-one gets a made-up result, since calling it might change something. Needs the extra `mcp`; knows nothing of models.
+The results of drafted examples are made up: no tool is called before a model asks for it, for it might change something
+or tell what should not be in a prompt. Needs the extra `mcp`; knows nothing of models.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from toolkit.tools.safety import safe_result
 MADE_UP = "result 17"  # nothing that a model could know by itself, so that it learns to copy
 WORDS = ("hello", "world", "again")
 MAX_APIS = 256
-MAX_SHOWN = 80  # characters of an example's result
 
 
 def connect(target: str, allow_hosts: Iterable[str] = (), seconds: float = 10.0) -> McpConnection:
@@ -53,20 +52,10 @@ def _api(tool: McpTool) -> dict[str, Any]:
     arguments = sample_arguments(described.input_schema)
     asked = " ".join((described.description or described.title or f"Use {tool.name}").split())[:200].rstrip(" .?!:;")
     question = safe_result(f"{asked}: {arguments}." if arguments else f"{asked}.", ARROW)
-    result = safe_result(_shown(tool, arguments), ARROW, MAX_SHOWN) or MADE_UP
-    answer = f"It is [{tool.name}({arguments}) -> {result}] {result}."
+    answer = f"It is [{tool.name}({arguments}) -> {MADE_UP}] {MADE_UP}."
     takes = bool(_properties(described.input_schema))
     url = f"{PLACEHOLDER}/api/{tool.name}"
     return {"url": url, "arguments": takes, "examples": [[question, answer]]}
-
-
-def _shown(tool: McpTool, arguments: str) -> str:
-    """The result that the example shows."""
-    hints = tool.description.annotations
-    if hints is None or not hints.read_only_hint:
-        return MADE_UP
-    outcome = tool.run(arguments)
-    return outcome.text if outcome.ok else MADE_UP
 
 
 def sample_arguments(schema: Mapping[str, Any]) -> str:
