@@ -37,11 +37,7 @@ WORK = {
     "main guard": ("def main():\n    print(len(data))\nif __name__ == '__main__':\n    main()", "3\n"),
     "generators": ("def g():\n    yield from range(3)\nprint(sum(g()), type(1) == int)", "3 True\n"),
     "own names": ("input = 3\nid = 4\nobject = [input, id]\nprint(object)", "[3, 4]\n"),
-    "fence": ("Here you are:\n```python\nprint(1)\n```\nDone.", "1\n"),
-    "open fence": ("```\nprint(1)", "1\n"),
     "nothing printed": ("x = 1", ""),
-    "nothing in the fence": ("```python\n```", ""),
-    "fence with a text that has one": ("```python\nx = '``' + '`'\nprint(x == '`' * 3)\n```\nand ```more```", "True\n"),
     "odd characters": ("print('\\ud800', '\\u00e9')", "\\ud800 é\n"),
 }  # fmt: skip
 

@@ -19,13 +19,15 @@ import yaml
 
 from toolkit.models.completion import Completion, CompletionModel, Limits, ModelError, Prompt, Schema
 from toolkit.restgpt.budget import Budget
+from toolkit.restgpt.safe_json import parse_json
 from toolkit.restgpt.trace import Trace, fingerprint
 
 Answer = TypeVar("Answer")
 Parsed = TypeVar("Parsed")
 LONGEST_ANSWER = 16_000
 SECONDS_PER_QUESTION = 300.0
-_FENCE = re.compile(r"```[a-zA-Z0-9]*[ \t]*\n(.*?)(?:```|\Z)", re.DOTALL)
+MOST_BRACKETS = 500
+_FENCE = re.compile(r"```[a-zA-Z0-9]*[ \t]*\r?\n(.*?)(?:^[ \t]*```|\Z)", re.DOTALL | re.MULTILINE)
 
 
 class Unusable(Exception):
@@ -134,7 +136,8 @@ class Asker:
         self, module: str, prompt: Prompt, tokens: int, shape: Schema | None
     ) -> tuple[Completion, dict[str, Any]]:
         """One completion, counted and recorded; the record's data is returned so that the reading can be noted."""
-        self._budget.before_tokens()
+        size = self.model.count(prompt.text)
+        tokens = min(tokens, self._budget.tokens_left(size))
         limits = Limits(tokens, min(SECONDS_PER_QUESTION, self._budget.seconds_left))
         began = time.monotonic()
         try:
@@ -143,7 +146,7 @@ class Asker:
             _ = self._budget.seconds_left  # raises when it was our own time that ran out
             raise
         usage = completion.usage
-        read = self.model.count(prompt.text) if usage.prompt is None else usage.prompt
+        read = size if usage.prompt is None else usage.prompt
         written = self.model.count(completion.text) if usage.written is None else usage.written
         self._budget.after_tokens(read + written)
         event = self._trace.add(
@@ -187,12 +190,15 @@ def read_json(text: str) -> dict[str, Any]:
     start = bare.find("{")
     if start < 0:
         raise Unusable("it has no JSON object")
+    if bare.count("{") + bare.count("[") > MOST_BRACKETS:  # mending takes time with their square
+        raise Unusable("it has too many brackets")
     try:
         try:
             value, _ = json.JSONDecoder().raw_decode(bare, start)
         except ValueError:
             end = bare.rfind("}")
             value = json_repair.loads(bare[start : end + 1 if end > start else None])
+        value = parse_json(json.dumps(value))  # without NaN, infinity and lone surrogates
     except (RecursionError, ValueError):
         raise Unusable("it is nested too deeply") from None
     if not isinstance(value, dict) or not value:

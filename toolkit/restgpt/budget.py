@@ -69,10 +69,12 @@ class Budget:
         """A request is about to be handed to the client."""
         self._take("calls", self.limits.calls)
 
-    def before_tokens(self) -> None:
-        """The model is about to be asked."""
-        if self.spent["tokens"] >= self.limits.tokens:
+    def tokens_left(self, read: int) -> int:
+        """Tokens that the model may write after reading `read`. Raises `LimitReached` when there are none."""
+        left = self.limits.tokens - self.spent["tokens"] - read
+        if left <= 0:
             raise LimitReached("tokens", self.limits.tokens)
+        return left
 
     def after_tokens(self, tokens: int) -> None:
         """The model has read and written that many."""

@@ -57,6 +57,7 @@ def ask(
         from toolkit.models.completion import open_model
         from toolkit.restgpt.http import RestClient, credentials_from_environment
         from toolkit.restgpt.run import Agent
+        from toolkit.restgpt.sandbox import protections
         from toolkit.restgpt.spec import load_spec
         from toolkit.restgpt.strategies import find_strategy
     except ModuleNotFoundError as error:
@@ -65,6 +66,9 @@ def ask(
     find_strategy(strategy)
     screen = Console(stderr=True, highlight=False, soft_wrap=True)
     description = load_spec(spec)
+    if trace is not None:
+        _write(trace, "")  # better to hear now that it cannot be written than after the run
+    screen.print(f"sandbox for the model's programs: {', '.join(protections()) or 'no protection'}", style="dim")
     if description.repairs:
         screen.print(f"{len(description.repairs)} faults of the description were mended", style="dim")
     with RestClient(description, server, credentials_from_environment(description, os.environ)) as client:
@@ -137,7 +141,8 @@ def read_limits(pairs: list[str]) -> RunLimits:
 
 
 def _line(screen: Console, label: str, text: str, style: str) -> None:
-    screen.print(Text(label, style).append(f" {printable(text)}", "default"))
+    margin = "\n" + " " * (len(label) + 1)
+    screen.print(Text(label, style).append(f" {printable(text).replace(chr(10), margin)}", "default"))
 
 
 def _confirm(prepared: Prepared, screen: Console) -> bool:

@@ -7,8 +7,10 @@ sockets.
 from __future__ import annotations
 
 import base64
+import json
 import re
 from collections.abc import Iterable, Mapping
+from typing import Any
 from urllib.parse import quote, quote_plus
 
 from toolkit.restgpt.spec_types import Endpoint, SecurityScheme, Spec
@@ -77,17 +79,24 @@ class Credentials:
             text = text.replace(secret, HIDDEN)
         return text
 
-    def hide_bytes(self, content: bytes) -> bytes:
-        """The same for bytes."""
-        for secret in self._hide:
-            content = content.replace(secret.encode(), HIDDEN.encode())
-        return content
+    def hide_data(self, value: Any) -> Any:
+        """The same for every text in JSON data, keys included."""
+        if not self._hide:
+            return value
+        if isinstance(value, str):
+            return self.hide(value)
+        if isinstance(value, list):
+            return [self.hide_data(item) for item in value]
+        if isinstance(value, dict):
+            return {self.hide(key): self.hide_data(item) for key, item in value.items()}
+        return value
 
 
 def _spellings(secrets: Iterable[str]) -> Iterable[str]:
     for secret in secrets:
         if len(secret) >= _SHORTEST:
             yield from (secret, quote(secret), quote(secret, safe=""), quote_plus(secret), secret.replace("/", "\\/"))
+            yield json.dumps(secret)[1:-1]
             yield base64.b64encode(secret.encode()).decode()
             password = secret.partition(":")[2]
             if len(password) >= _SHORTEST:

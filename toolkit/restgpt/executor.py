@@ -70,7 +70,7 @@ class Executor:
             if prepared.endpoint.is_write and not self._confirm(prepared):
                 return None
         self._budget.call()
-        exchange = self._client.call(call)
+        exchange = self._client.call(call, self._budget.seconds_left)
         record = exchange.record()
         if exchange.text is not None and len(exchange.text) >= self._client.limits.keep_text:
             record["json"] = None  # the kept beginning of the text has to do for the record

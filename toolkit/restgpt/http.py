@@ -106,14 +106,20 @@ class RestClient:
             server = _base_url(servers[0].url())
         return prepare(call, self.spec, server)
 
-    def call(self, call: RestCall) -> Exchange:
-        """Check and send a call. A refusal is an Exchange that `was_sent` is False for."""
+    def call(self, call: RestCall, seconds: float | None = None) -> Exchange:
+        """Check and send a call, in at most `seconds` if that is less than the client's own limit.
+
+        A refusal is an Exchange that `was_sent` is False for.
+        """
         prepared = self.check(call)
         if isinstance(prepared, Refusal):
             message = self._credentials.hide(prepared.message)
             return Exchange(call.method.upper(), prepared.endpoint, error=prepared.kind, message=message)
+        allowed = self.limits.seconds if seconds is None else min(seconds, self.limits.seconds)
         started = time.monotonic()
-        sent, attempts = self._send_with_retries(prepared, started + self.limits.seconds)
+        sent, attempts = self._send_with_retries(prepared, started + allowed)
+        if sent.error == "timeout":
+            sent = replace(sent, message=f"no complete answer within {allowed:.3g} s")
         return self._exchange(prepared, sent, attempts, time.monotonic() - started)
 
     def _send_with_retries(self, prepared: Prepared, deadline: float) -> tuple[_Sent, int]:
@@ -163,8 +169,7 @@ class RestClient:
             return _Sent(error="bad_encoding", message=str(error))
         except Exception as error:  # whatever a transport raises costs this call only
             kind = _failure(error, watchdog.fired or time.monotonic() >= deadline)
-            detail = f"no complete answer within {self.limits.seconds:g} s" if kind == "timeout" else str(error)
-            return _Sent(error=kind, message=self._credentials.hide(detail or type(error).__name__))
+            return _Sent(error=kind, message=str(error) or type(error).__name__)
 
     def _receive(self, response: httpx2.Response, prepared: Prepared, deadline: float) -> _Sent:
         headers = {name.lower(): value for name, value in response.headers.items()}
@@ -172,7 +177,6 @@ class RestClient:
             raise TypeError("the transport answered with an asynchronous stream")
         chunks = _until(deadline, iter(response.stream))
         content = read_content(chunks, headers.get("content-encoding", ""), self.limits.max_bytes)
-        content = self._credentials.hide_bytes(content)
         success = prepared.endpoint.success
         documented = success.media_type if success else None
         return _Sent(read_answer(response.status_code, headers.get("content-type"), content, documented), headers)
@@ -202,14 +206,14 @@ class RestClient:
             headers={name: hide(value) for name, value in prepared.headers.items()} | dict.fromkeys(secret, HIDDEN),
             sent=prepared.body,
             error=sent.error,
-            message=sent.message,
+            message=hide(sent.message),
             seconds=round(seconds, 6),
             attempts=attempts,
         )
         answer = sent.answer
         if answer is None:
             return exchange
-        message = answer.message
+        message = hide(answer.message)
         if answer.status == 401 and self._credentials.chosen(prepared.endpoint) is None:
             names = ", ".join(variable_name(name) for name in dict.fromkeys(sum(prepared.endpoint.security, ())))
             message += f"; no credential is configured (set {names})"
@@ -218,9 +222,9 @@ class RestClient:
             status=answer.status,
             error=answer.error,
             message=message,
-            content_type=answer.content_type,
-            json=answer.json,
-            text=None if answer.text is None else answer.text[: self.limits.keep_text],
+            content_type=None if answer.content_type is None else hide(answer.content_type),
+            json=self._credentials.hide_data(answer.json),
+            text=None if answer.text is None else hide(answer.text)[: self.limits.keep_text],
         )
 
 

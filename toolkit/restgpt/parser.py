@@ -7,17 +7,12 @@ the interface: reading the JSON directly (the paper's "w/o parser") and a JMESPa
 
 from __future__ import annotations
 
-import json
-import time
 from typing import Any, Literal
-
-import jmespath
-from jmespath.exceptions import JMESPathError
 
 from toolkit.restgpt.asking import Asker, Module, NoAnswer, Unusable, prose, text_field, without_fence
 from toolkit.restgpt.exchange import Exchange
 from toolkit.restgpt.render import prune_json, render_schema
-from toolkit.restgpt.sandbox import SandboxLimits, run_python
+from toolkit.restgpt.sandbox import SandboxLimits, SandboxResult, run_jmespath, run_python
 from toolkit.restgpt.spec import Endpoint, Spec
 from toolkit.restgpt.trace import Trace
 
@@ -69,13 +64,7 @@ class Parser:
 
         def run(text: str) -> str:
             code = without_fence(text)
-            outcome = run_python(code, data, SANDBOX)
-            output = outcome.stdout.strip()
-            self._trace.add(
-                "code", code=code, status=outcome.status, output=output, error=outcome.error, took=outcome.seconds
-            )
-            if not outcome.ok:
-                raise Unusable(f"the code failed ({outcome.status}): {outcome.error[-800:]}")
+            output = self._output(code, run_python(code, data, SANDBOX), "code")
             if not output:
                 raise Unusable("the code printed nothing: print the answer, or say in print() that it is not there")
             return output
@@ -89,21 +78,24 @@ class Parser:
             query = text_field(answer, "query")
             if len(query) > LONGEST_QUERY:
                 raise Unusable(f"the query is longer than {LONGEST_QUERY} characters")
-            began = time.monotonic()
-            found, error = _search(query, data)
-            output = "" if found is None else json.dumps(found, ensure_ascii=False)
-            status = "error" if error else "ok"
-            took = round(time.monotonic() - began, 4)
-            self._trace.add("code", code=query, status=status, output=output, error=error, took=took)
-            if error:
-                raise Unusable(f"the query failed: {error}")
-            if found is None:
+            output = self._output(query, run_jmespath(query, data, SANDBOX), "query")
+            if output == "null":
                 raise Unusable("the query finds nothing: check the names of the fields")
             return output
 
         schema = {"properties": {"query": prose(LONGEST_QUERY)}, "required": ["query"]}
         situation = self._situation(data, endpoint, wanted)
         return self._asker.ask(Module.load("parser_jmespath"), situation, search, schema)
+
+    def _output(self, code: str, outcome: SandboxResult, what: str) -> str:
+        """What a run in the sandbox printed, recorded. Raises `Unusable` when it failed."""
+        output = outcome.stdout.strip()
+        self._trace.add(
+            "code", code=code, status=outcome.status, output=output, error=outcome.error, took=outcome.seconds
+        )
+        if not outcome.ok:
+            raise Unusable(f"the {what} failed ({outcome.status}): {outcome.error[-800:]}")
+        return output
 
     def _read_directly(self, data: Any, wanted: str) -> str:
         """What the model reads in the response, pruned to its share of the context."""
@@ -119,11 +111,3 @@ class Parser:
         schema = render_schema(self._spec, endpoint, self._asker.room(SCHEMA_SHARE), count, wanted)
         sample = prune_json(data, wanted, self._asker.room(SAMPLE_SHARE), count)
         return f"Schema:\n{schema or 'not documented'}\nBeginning of the data:\n{sample}\nWanted: {wanted}"
-
-
-def _search(query: str, data: Any) -> tuple[Any, str]:
-    """(what the query finds, what went wrong)."""
-    try:
-        return jmespath.search(query, data), ""
-    except (JMESPathError, TypeError, ValueError, RecursionError, OverflowError) as error:
-        return None, f"{type(error).__name__}: {error}"[:300]

@@ -16,7 +16,7 @@ from toolkit.restgpt.shape import Shaper
 from toolkit.restgpt.spec_types import Endpoint, Parameter, Place, Spec
 from toolkit.restgpt.text import first_sentence, plain
 
-__all__ = ["Count", "prune_json", "render_call", "render_endpoints", "render_schema"]
+__all__ = ["Count", "prune_json", "render_call", "render_endpoints", "render_lines", "render_schema"]
 
 _PLACES: tuple[tuple[Place, str], ...] = (("path", "Path"), ("query", "Query"), ("header", "Header"))
 
@@ -36,17 +36,22 @@ def render_endpoints(
     endpoints themselves; a last line says how many.
     """
     chosen = list(spec.endpoints if endpoints is None else endpoints)
-    full = [endpoint_line(endpoint) for endpoint in chosen]
+    full, bare = [endpoint_line(endpoint) for endpoint in chosen], [endpoint.key for endpoint in chosen]
+    return render_lines(full, bare, budget, count, question)
+
+
+def render_lines(full: Sequence[str], bare: Sequence[str], budget: int, count: Count, question: str) -> str:
+    """One line per endpoint within `budget` tokens: in full, in the `bare` form, or not at all, by relevance."""
+    everything = len(full)
     relevance = Relevance(question, full)
-    order = sorted(range(len(chosen)), key=lambda index: -relevance.score(full[index]))
+    order = sorted(range(everything), key=lambda index: -relevance.score(full[index]))
 
     def text(with_sentence: int, shown: int) -> str:
         told, named = set(order[:with_sentence]), set(order[:shown])
-        lines = [full[index] if index in told else chosen[index].key for index in range(len(chosen)) if index in named]
-        left = len(chosen) - len(lines)
+        lines = [full[index] if index in told else bare[index] for index in range(everything) if index in named]
+        left = everything - len(lines)
         return "\n".join([*lines, f"({left} more endpoints not shown)"] if left else lines)
 
-    everything = len(chosen)
     shown = largest_fit(everything, lambda number: count(text(0, number)) <= budget)
     told = largest_fit(shown, lambda number: count(text(number, shown)) <= budget)
     return text(told, shown)

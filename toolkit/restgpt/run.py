@@ -22,6 +22,7 @@ from toolkit.restgpt.http import RestClient, credentials_from_environment
 from toolkit.restgpt.parser import Parser
 from toolkit.restgpt.planner import Planner
 from toolkit.restgpt.render import render_endpoints
+from toolkit.restgpt.sandbox import protections
 from toolkit.restgpt.selector import Selector
 from toolkit.restgpt.spec import Spec, load_spec
 from toolkit.restgpt.strategies import Method, find_strategy
@@ -59,8 +60,9 @@ class Answer:
 
     def page(self) -> str:
         """The trace as a readable, self-contained HTML page."""
-        header = {"answer": self.text, "status": self.status, "strategy": self.strategy, "model": self.model}
-        return self.trace.page(self.question, {**header, **self.budget["spent"]})
+        spent = ", ".join(f"{value:g} {name.replace('_', '-')}" for name, value in self.budget["spent"].items())
+        header = {"strategy": self.strategy, "model": self.model, "spent": spent, "sandbox": ", ".join(protections())}
+        return self.trace.page(self.question, self.text, self.status, header)
 
 
 _RECORDED = ("question", "text", "status", "strategy", "model", "budget")

@@ -1,4 +1,4 @@
-"""Runs Python that a model wrote, in a process of its own that can do nothing but compute and print.
+"""Runs Python, or a JMESPath query, that a model wrote, in a process that can do nothing but compute and print.
 
 Covered, in two layers. First an allow-list over the syntax tree (`jail.allow`): no classes, no underscore names, no
 frame attributes, no imports but json re math datetime collections itertools statistics, no open/exec/eval/getattr, no
@@ -29,7 +29,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal
 
-from toolkit.restgpt.jail.allow import strip_fences
+import jmespath
+
 from toolkit.restgpt.jail.child import ERROR, MEMORY, OK, REFUSED
 
 SandboxStatus = Literal["ok", "error", "refused", "timeout", "memory", "output", "killed"]
@@ -70,8 +71,17 @@ class SandboxResult:
 
 
 def run_python(code: str, data: object, limits: SandboxLimits | None = None) -> SandboxResult:
-    """Run `code` (fences are stripped) with the JSON value `data` as its variable `data`. Never raises for the code."""
-    return run_isolated(strip_fences(code), data, limits or SandboxLimits(), check=True)
+    """Run `code` with the JSON value `data` as its variable `data`. Never raises for the code."""
+    return run_isolated(code, data, limits or SandboxLimits(), check=True)
+
+
+def run_jmespath(query: str, data: object, limits: SandboxLimits | None = None) -> SandboxResult:
+    """Run a JMESPath query over the JSON value `data`; `stdout` is what it finds, as JSON. Never raises for the query.
+
+    It can do nothing but compute, but `[@,@][]|[@,@][]|...` doubles its result with every step.
+    """
+    library = str(Path(jmespath.__file__).parents[1])
+    return run_isolated(query, data, limits or SandboxLimits(), check=True, library=library)
 
 
 @functools.lru_cache(maxsize=1)
@@ -80,13 +90,19 @@ def protections() -> tuple[str, ...]:
     return run_python("pass", None).protections
 
 
-def run_isolated(code: str, data: object, limits: SandboxLimits, check: bool) -> SandboxResult:
-    """The process layer; `check` False leaves the allow-list out, which only the tests of this layer should do."""
+def run_isolated(
+    code: str, data: object, limits: SandboxLimits, check: bool, library: str | None = None
+) -> SandboxResult:
+    """The process layer; `check` False leaves the allow-list out, which only the tests of this layer should do.
+
+    `library` is the folder of the JMESPath library when `code` is such a query.
+    """
     request = {
         "code": code,
         "data": data,
         "memory": limits.memory,
         "check": check,
+        "jmespath": library,
         "cpu_seconds": int(limits.seconds) + 1,
     }
     started = time.monotonic()

@@ -57,13 +57,15 @@ class Trace:
         steps = [{"kind": step.kind, "at": step.at, **step.data} for step in self.steps]
         return {"steps": steps, "texts": dict(self.texts)}
 
-    def page(self, title: str, header: Mapping[str, Any]) -> str:
+    def page(self, title: str, answer: str, status: str, header: Mapping[str, Any]) -> str:
         """A readable, self-contained HTML page. Everything shown is escaped."""
         from jinja2 import Environment
 
         source = (files("toolkit.restgpt") / "trace.html").read_text("utf-8")
         template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(source)
-        return template.render(title=title, header=header, steps=self.steps, texts=self.texts)
+        return template.render(
+            title=title, answer=answer, status=status, header=header, steps=self.steps, texts=self.texts
+        )
 
 
 def fingerprint(text: str) -> str:

@@ -30,19 +30,10 @@ _ALLOWED_NODES = tuple(getattr(ast, name) for name in _NODES.split())
 _FORBIDDEN_NAMES = frozenset(_NAMES.split())
 _FORBIDDEN_ATTRIBUTES = frozenset({"mro", "format_map", "modules", "builtins", "codecs", "sys", "os"})
 _FRAME_ATTRIBUTE = re.compile(r"(gi|cr|ag|tb|f|co|func|im)_[a-z]")
-_FENCE = re.compile(
-    r"```[ \t]*(?:python3?|py)?[ \t]*\r?\n(.*?)(?:^[ \t]*```|\Z)", re.DOTALL | re.IGNORECASE | re.MULTILINE
-)
 
 
 class Refused(Exception):
     """The code may not run; the message says why, for the model."""
-
-
-def strip_fences(text: str) -> str:
-    """The first fenced block of a model's answer, closed or not; the whole text when there is none."""
-    found = _FENCE.search(text)
-    return found[1] if found else text
 
 
 def check_code(code: str) -> ast.Module:

@@ -13,11 +13,12 @@ from toolkit.restgpt.caller import read_call
 from toolkit.restgpt.exchange import RestCall
 from toolkit.restgpt.executor import describe_failure
 from toolkit.restgpt.planner import Done
-from toolkit.restgpt.render import prune_json
+from toolkit.restgpt.render import prune_json, render_lines
 from toolkit.restgpt.spec import Endpoint, Spec
 from toolkit.restgpt.workbench import Verdict, Workbench
 
 RAW_SHARE = 0.15
+TOOLS_SHARE = 0.3
 TOKENS = 600
 
 
@@ -70,8 +71,19 @@ class Flat:
             return read_call(data)
 
         situation = f"Request: {request}\n{bench.told(history)}"
-        known = "Tools:\n" + "\n".join(signature(bench.spec, endpoint) for endpoint in bench.spec.endpoints)
+        known = f"Tools:\n{tools(request, bench)}"
         return bench.asker.ask(Module.load("flat"), situation, read, schema, known, TOKENS)
+
+
+def tools(request: str, bench: Workbench) -> str:
+    """As many tools as fit in their share of the context, the ones that the request is about first to stay."""
+    return render_lines(
+        [signature(bench.spec, endpoint) for endpoint in bench.spec.endpoints],
+        [endpoint.key for endpoint in bench.spec.endpoints],
+        bench.asker.room(TOOLS_SHARE),
+        bench.asker.model.count,
+        request,
+    )
 
 
 def signature(spec: Spec, endpoint: Endpoint) -> str:
