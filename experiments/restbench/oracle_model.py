@@ -52,7 +52,8 @@ class OracleModel:
 
     def _complete(self, prompt: Prompt) -> Completion:
         (module,) = [name for name in _MODULES if prompt.fixed.startswith(Module.load(name).fixed + "\n")]
-        reply = _REPLIES[module](self, prompt.rest, self._done())
+        play: Callable[[str, int], Any] = getattr(self, f"_{module}")
+        reply = play(prompt.rest, self._done())
         text = reply if isinstance(reply, str) else json.dumps(reply, ensure_ascii=False)
         return Completion(text, None, Usage(self.count(prompt.text), self.count(text)), "stop")
 
@@ -138,11 +139,6 @@ class OracleModel:
         if done < len(self._path):
             return _request(self._path[done])
         return {"answer": self._answer, "solved": self._solved}
-
-
-_REPLIES: dict[str, Callable[[OracleModel, str, int], Any]] = {
-    name: getattr(OracleModel, f"_{name}") for name in _MODULES
-}
 
 
 def _request(entry: Exchange) -> dict[str, Any]:
