@@ -21,7 +21,9 @@ __all__ = ["app"]
 @app.command()
 def bench(
     model: Annotated[str, typer.Option(help="As for `ask`, or oracle: the scripted model that knows the way.")],
-    strategy: Annotated[list[str] | None, typer.Option(help="How to plan; may be repeated. restgpt by default.")] = None,
+    strategy: Annotated[
+        list[str] | None, typer.Option(help="How to plan; may be repeated. restgpt by default.")
+    ] = None,
     scenario: Annotated[list[str] | None, typer.Option(help="tmdb or spotify; both by default.")] = None,
     task: Annotated[list[int] | None, typer.Option(help="Only this task (from 0), with one --scenario.")] = None,
     worlds: Annotated[int, typer.Option(min=1, help="In how many worlds to ask every task.")] = 1,
@@ -51,7 +53,7 @@ def bench(
         "models": [{key: value for key, value in spec.items() if value is not None}],
         "strategies": strategy or ["restgpt"],
         "scenarios": scenarios,
-        "tasks": {each: task for each in scenarios} if task else {},
+        "tasks": dict.fromkeys(scenarios, task) if task else {},
         "worlds": worlds,
         "counterfactual": counterfactual,
         "data": None if data is None else str(data),

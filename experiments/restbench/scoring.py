@@ -94,9 +94,10 @@ def _gave_up(trace: list[dict[str, Any]]) -> bool:
 def _last_attempts(trace: list[dict[str, Any]], module: str) -> list[dict[str, Any]]:
     """The answers of a module that were given up: unusable, and not followed by another attempt that was usable."""
     written = [step for step in trace if step["kind"] == "model"]
-    given_up = []
-    for step, following in zip(written, [*written[1:], None], strict=True):
-        again = following is not None and following["module"] == module
-        if step["module"] == module and "unusable" in step and not again:
-            given_up.append(step)
-    return given_up
+    return [
+        step
+        for place, step in enumerate(written)
+        if step["module"] == module
+        and "unusable" in step
+        and not (place + 1 < len(written) and written[place + 1]["module"] == module)
+    ]
