@@ -42,7 +42,10 @@ class Tuning:
         self.config = config
         suite = suite if config.controls else replace(suite, controls=())
         self.suite = replace(suite, skills=(*suite.skills, NoCall())) if config.retention else suite
-        self.inner = OperatorTransfer(OperatorsConfig.model_validate(config.operators()), self.suite, where)
+        operators = config.operators()
+        if config.retention and operators["skills"] is not None:
+            operators["skills"] = [*operators["skills"], NAME]
+        self.inner = OperatorTransfer(OperatorsConfig.model_validate(operators), self.suite, where)
         self.columns = {column.name: column for column in config.columns}
         self._open = open_engine
         self._live: Any = None
