@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 
 import httpx2
@@ -206,6 +207,50 @@ def test_secrets_never_reach_model_or_trace(rest, service):
     assert service.requests[0].headers["authorization"] == f"Bearer {SECRET}"
     shown = f"{answer.record()}{answer.page()}{[prompt.text for prompt in rest.model.prompts]}"
     assert answer.solved and SECRET not in shown
+
+
+@pytest.mark.parametrize(
+    ("content", "headers"),
+    [
+        (json.dumps({"echo": SECRET}).encode("utf-16"), {"content-type": "application/json; charset=utf-16"}),
+        (f'{{"echo": "\\u{ord(SECRET[0]):04x}{SECRET[1:]}"}}'.encode(), {"content-type": "application/json"}),
+        (b"{}", {"content-type": f"application/json; key={SECRET}"}),
+        (b"{}", {"content-type": "application/json", "content-encoding": SECRET}),
+        (json.dumps({SECRET: 1}).encode(), {"content-type": "application/json"}),
+    ],
+)
+def test_a_secret_echoed_in_disguise_is_hidden(rest, service, content, headers):
+    service.override["/tools/4711"] = lambda _: httpx2.Response(200, stream=httpx2.ByteStream(content), headers=headers)
+    script = [planner("next", "Look"), selector("GET /tools/4711"), DETAIL, parser("print(data)"), planner("end", "ok")]
+    answer = rest(script).ask("Look at tool 4711")
+    shown = f"{answer.record()}{answer.page()}{[prompt.text for prompt in rest.model.prompts]}"
+    assert len(answer.trace.of("exchange")) == 1 and SECRET not in shown
+
+
+def test_a_call_ends_with_the_seconds_of_the_run(rest, service):
+    service.override["/tools/4711"] = slow
+    script = [planner("next", "Look"), selector("GET /tools/4711"), DETAIL]
+    answer = rest(script, limits=RunLimits(seconds=1.0)).ask("Look at tool 4711")
+    assert (answer.status, answer.trace.of("exchange")[0]["error"]) == ("limit", "timeout")
+    assert answer.budget["spent"]["seconds"] < 20
+
+
+def test_tokens_are_a_hard_limit(rest):
+    script = [*FOUND, planner("end", "The drill has the id 4711.")]
+    whole = rest(script).ask("Which id has the drill?").budget["spent"]["tokens"]
+    for limit in (whole // 3, whole // 2, whole - 1):
+        answer = rest(script, limits=RunLimits(tokens=limit)).ask("Which id has the drill?")
+        assert answer.status == "limit" and answer.budget["spent"]["tokens"] <= limit
+    assert rest(script, limits=RunLimits(tokens=whole)).ask("Which id has the drill?").solved
+
+
+def test_a_query_that_grows_without_end_is_contained(rest):
+    bomb = {"when": "JMESPath", "reply": {"query": "[@,@][]" + "|[@,@][]" * 40}}
+    direct = {"when": "You read the wanted", "reply": {"answer": "The daily price is 12.5."}}
+    script = [planner("next", "Look"), selector("GET /tools/4711"), DETAIL, bomb]
+    wrong = {"when": "JMESPath", "reply": {"query": "nope("}}
+    answer = rest([*script, wrong, wrong, direct, planner("end", "12.5")], strategy="jmespath").ask("Look at tool 4711")
+    assert answer.solved and answer.trace.of("code")[0]["status"] in ("memory", "timeout")
 
 
 def test_texts_that_utf8_cannot_hold(rest, service):

@@ -13,6 +13,7 @@ from typer.testing import CliRunner
 
 from toolkit.errors import UserError
 from toolkit.restgpt.cli import app, printable, read_limits
+from toolkit.restgpt.sandbox import protections
 
 QUESTION = "Which id has the drill?"
 ANSWERED = [*FOUND, planner("end", "The drill has the id 4711.\x1b[31m")]
@@ -49,6 +50,15 @@ def test_answer_on_stdout_progress_on_stderr(command):
 def test_could_not_is_exit_code_1(command, service):
     result = command([planner("next", "x"), selector("GET /tools/search")])
     assert result.exit_code == 1 and result.stdout.startswith("Could not go on: the script has no reply left")
+
+
+def test_the_protections_of_the_sandbox_are_said_first(command):
+    assert command(ANSWERED).stderr.startswith(f"sandbox for the model's programs: {', '.join(protections())}\n")
+
+
+def test_a_trace_that_cannot_be_written_is_known_before_the_run(command, service, tmp_path):
+    result = command(ANSWERED, "--trace", str(tmp_path / "no" / "such" / "folder.html"))
+    assert isinstance(result.exception, UserError) and service.requests == []
 
 
 def test_json_record(command):

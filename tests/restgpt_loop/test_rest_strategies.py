@@ -5,10 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from loop_parts import DETAIL, DETAIL_CODE, FOUND, SEARCH, SEARCH_CODE, planner, selector
+from loop_parts import DETAIL, DETAIL_CODE, FOUND, SEARCH, SEARCH_CODE, document, planner, selector
 
 from toolkit.errors import UserError
+from toolkit.models.scripted import ScriptedModel
 from toolkit.restgpt.budget import RunLimits
+from toolkit.restgpt.http import RestClient
+from toolkit.restgpt.run import Agent
+from toolkit.restgpt.spec import spec_from_document
 from toolkit.restgpt.strategies import STRATEGIES
 from toolkit.restgpt.strategies.flat import signature
 
@@ -172,6 +176,18 @@ def test_modules_share_their_fixed_part(rest):
     script = [*FOUND, planner("next", "price"), selector("GET /tools/4711"), DETAIL, DETAIL_CODE, planner("end", "x")]
     rest(script).ask(QUESTION)
     assert len({prompt.fixed for prompt in rest.model.prompts}) == 4
+
+
+def test_flat_shows_the_tools_that_fit():
+    """A description of two thousand endpoints does not fill the context; what the request names stays."""
+    many = {**document(), "paths": {f"/things{n}": document()["paths"]["/tools/search"] for n in range(2000)}}
+    many["paths"]["/drills"] = {"get": {"summary": "Lists drills.", "responses": {"200": {"description": "ok"}}}}
+    model = ScriptedModel([{"when": "", "reply": {"answer": "none", "solved": False}}])
+    big = spec_from_document(many)
+    Agent(big, model, RestClient(big, transport=lambda _: None), "flat").ask("Which drills are there?")
+    (prompt,) = model.prompts
+    assert model.count(prompt.fixed) < 0.4 * model.context
+    assert "\nGET /drills\n" in prompt.fixed and "more endpoints not shown" in prompt.fixed
 
 
 @pytest.mark.parametrize("name", ["restgpt", "react", "deps"])
