@@ -164,7 +164,7 @@ def load(path: Path, assignments: Iterable[str] = ()) -> tuple[Experiment, dict[
 def make(data: Mapping[str, Any], path: Path) -> Experiment:
     """The experiment that `data`, read from `path`, describes."""
     name = data.get("experiment")
-    if name not in CLASSES:
+    if not isinstance(name, str) or name not in CLASSES:
         what = "the key is missing" if name is None else f"no experiment is named {name!r}"
         raise UserError(what, f"{path}: experiment", f"use {' or '.join(CLASSES)}")
     module, _, attribute = CLASSES[name].partition(":")

@@ -15,19 +15,30 @@ from pydantic import BaseModel, ValidationError
 
 from toolkit.errors import UserError
 
-MAX_BYTES = 1 << 20
+MAX_BYTES = 1 << 18
 Model = TypeVar("Model", bound=BaseModel)
 
 
 class _Loader(yaml.SafeLoader):
-    """SafeLoader that refuses a key written twice instead of taking the last."""
+    """SafeLoader that refuses a key written twice instead of taking the last, and aliases, which can explode."""
+
+    def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
+        """Any node but an alias."""
+        if self.check_event(yaml.AliasEvent):
+            event = self.get_event()
+            problem = f"the alias *{event.anchor} is not taken: write the value out"
+            raise yaml.composer.ComposerError(None, None, problem, event.start_mark)
+        return super().compose_node(parent, index)
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         """A mapping with distinct keys."""
-        keys = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-        for key in keys:
-            if keys.count(key) > 1:
-                raise yaml.constructor.ConstructorError(None, None, f"the key {key!r} is there twice", node.start_mark)
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                if key.value in seen:
+                    problem = f"the key {key.value!r} is there twice"
+                    raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
+                seen.add(key.value)
         return super().construct_mapping(node, deep)
 
 
@@ -35,19 +46,29 @@ def read_yaml(path: Path) -> dict[str, Any]:
     """The mapping in a YAML file."""
     try:
         if path.stat().st_size > MAX_BYTES:
-            raise UserError("the file is larger than 1 MB", str(path), "a configuration is small: give another file")
-        data = yaml.load(path.read_text(encoding="utf-8"), Loader=_Loader)
+            raise UserError("the file is larger than 256 KB", str(path), "a configuration is small: give another file")
+        text = path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
         raise UserError("there is no such file", str(path), "correct the path; configs/ holds examples") from error
+    except IsADirectoryError as error:
+        raise UserError("this is a folder", str(path), "give a YAML file, see configs/ for examples") from error
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"this cannot be read: {error}", str(path), "give a YAML file") from error
-    except (yaml.YAMLError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"{path}:{mark.line + 1}:{mark.column + 1}" if mark else str(path)
-        raise UserError(f"not YAML: {getattr(error, 'problem', None) or error}", where, "correct the syntax") from error
+    data = _parse(text, str(path))
     if not isinstance(data, dict):
         raise UserError("this is not a mapping of keys to values", str(path), "see configs/ for examples")
     return data
+
+
+def _parse(text: str, where: str) -> Any:
+    """The data in YAML text. PyYAML raises ValueError for numbers and dates that are none, such as 2023-99-99."""
+    try:
+        return yaml.load(text, Loader=_Loader)
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f"{where}:{mark.line + 1}:{mark.column + 1}" if mark else where
+        problem = " ".join(str(getattr(error, "problem", None) or error).split())
+        raise UserError(f"not YAML: {problem}", place, "correct the syntax") from error
 
 
 def override(data: dict[str, Any], assignments: Iterable[str]) -> dict[str, Any]:
@@ -55,11 +76,8 @@ def override(data: dict[str, Any], assignments: Iterable[str]) -> dict[str, Any]
     for assignment in assignments:
         key, equals, text = assignment.partition("=")
         if not equals or not key.strip():
-            raise UserError("this is not key=value", f"--set {assignment}", "write for instance --set trials=50")
-        try:
-            value = yaml.safe_load(text)
-        except yaml.YAMLError as error:
-            raise UserError("the value is not YAML", f"--set {assignment}", "quote it") from error
+            raise UserError("this is not key=value", _set(assignment), "write for instance --set trials=50")
+        value = _parse(text, _set(assignment))
         *parents, last = key.strip().split(".")
         target: Any = data
         for part in parents:
@@ -68,12 +86,16 @@ def override(data: dict[str, Any], assignments: Iterable[str]) -> dict[str, Any]
     return data
 
 
+def _set(assignment: str) -> str:
+    return f"--set {_short_text(assignment)}"
+
+
 def _step(target: Any, part: str, assignment: str) -> Any:
     if isinstance(target, dict):
         return target.setdefault(part, {})
     if isinstance(target, list) and part.isdigit() and int(part) < len(target):
         return target[int(part)]
-    raise UserError(f"there is nothing under {part!r}", f"--set {assignment}", "see the configuration for its keys")
+    raise UserError(f"there is nothing under {part!r}", _set(assignment), "see the configuration for its keys")
 
 
 def _assign(target: Any, last: str, value: Any, assignment: str) -> None:
@@ -82,7 +104,7 @@ def _assign(target: Any, last: str, value: Any, assignment: str) -> None:
     elif isinstance(target, list) and last.isdigit() and int(last) < len(target):
         target[int(last)] = value
     else:
-        raise UserError(f"there is nothing under {last!r}", f"--set {assignment}", "see the configuration for its keys")
+        raise UserError(f"there is nothing under {last!r}", _set(assignment), "see the configuration for its keys")
 
 
 def validated(model: type[Model], data: Any, where: str) -> Model:
@@ -94,7 +116,8 @@ def validated(model: type[Model], data: Any, where: str) -> Model:
         location = ".".join(str(part) for part in first["loc"])
         more = error.error_count() - 1
         fix = _fix(first["type"], first["loc"], model) + (f" ({more} more after this)" if more else "")
-        message = first["msg"].removeprefix("Value error, ")
+        unknown = first["type"] == "extra_forbidden"
+        message = "there is no such key" if unknown else first["msg"].removeprefix("Value error, ")
         raise UserError(
             f"{message} (got {_short(first['input'])})", f"{where}: {location}" if location else where, fix
         ) from None
@@ -114,5 +137,8 @@ def _fix(kind: str, location: tuple[int | str, ...], model: type[BaseModel]) -> 
 
 
 def _short(value: object) -> str:
-    text = repr(value)
+    return _short_text(repr(value))
+
+
+def _short_text(text: str) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from toolkit.models.spec import ModelSpec
 
-VARIANT = re.compile(r"(strict|paper)-(arrow|equals|none)(-constrained)?(?:-t(\d+(?:\.\d+)?))?")
+VARIANT = re.compile(r"(strict|paper)-(arrow|equals|none)(-constrained)?(?:-t(\d{1,2}(?:\.\d{1,3})?))?")
 Design = Literal["triangular", "leave-one-out"]
 
 
@@ -64,7 +64,7 @@ class ModelConfig(ModelSpec):
 class OperatorsConfig(BaseModel):
     """See configs/operators/ for each key with its source."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     experiment: Literal["operators"]
     title: str = "Held-out operator transfer"
@@ -75,7 +75,7 @@ class OperatorsConfig(BaseModel):
     shots: Annotated[list[Annotated[int, Field(ge=0)]], Field(min_length=1)] | None = None
     skills: Annotated[list[str], Field(min_length=1)] | None = None
     introduction: Annotated[list[str], Field(min_length=1)] | None = None
-    trials: Annotated[int, Field(ge=1, le=1_000_000)]
+    trials: Annotated[int, Field(ge=1, le=10_000)]
     seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
     orders: Annotated[int, Field(ge=1, le=10_000)] = 16
     top_k: Annotated[int, Field(ge=1)] | None = 50

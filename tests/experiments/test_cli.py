@@ -117,6 +117,12 @@ def test_plan_shows_grid_prompts_and_power(
         ("shots=[1, 1]", "shots", "twice"),
         ("design=leave-one-out", "design|leave-one-out", "remove the key shots"),
         ("trials", "--set trials", "key=value"),
+        ("trials=true", "trials", "valid integer"),
+        ("trials=2000000", "trials", "less than or equal to 10000"),
+        ("trials=2023-99-99", "--set trials", "month must be in"),
+        ("variants=[strict-arrow-t" + "9" * 400 + "]", "variants", "strict-arrow"),
+        ("trials=" + "9" * 5000, "--set trials", "correct the syntax"),
+        ("experiment=[operators]", "experiment", "use operators"),
     ],
 )
 def test_a_bad_configuration_is_one_line_and_exit_code_2(
@@ -138,6 +144,9 @@ def test_a_bad_configuration_is_one_line_and_exit_code_2(
         ("trials: 1", "experiment"),
         ("experiment: operators\ntrials: 5", "add the key 'models'"),
         ("!!python/object/apply:os.system [ls]", "not YAML"),
+        ("a: 2023-99-99", "month must be in"),
+        ("a: &a [x]\nb: [*a, *a]", "the alias *a is not taken"),
+        ("a: " + "[" * 5000, "recursion"),
     ],
 )
 def test_a_bad_file_is_one_line_and_exit_code_2(
