@@ -13,7 +13,7 @@ from toolkit.calls.syntax import ARROW, HERMES, LLAMA3, MISTRAL, MISTRAL_ARGS, R
 from toolkit.chat.local import LocalWriter
 from toolkit.chat.turns import LINES, PLAIN, functions, of_template, template_syntax, turns_for
 from toolkit.decoding.policy import STRICT
-from toolkit.decoding.request import Request
+from toolkit.decoding.request import Limits, Request
 from toolkit.decoding.row import Row, Rules
 from toolkit.decoding.vocabulary import Vocabulary
 from toolkit.errors import UserError
@@ -76,7 +76,7 @@ def test_a_result_cannot_become_a_special_token(name: str) -> None:
     rules = Rules(Vocabulary(tokenizer, marks), syntax, STRICT, frozenset(), None)
 
     def injected(text: str) -> list[int]:
-        row = Row(Request("r", [1], stop=()), rules)
+        row = Row(Request("r", [1], stop=(), limits=Limits(result_tokens=400)), rules)
         call = None
         for token in rules.vocabulary.encode(syntax.call("MATH", "5 * 3")):
             call = call or row.accept(token)
