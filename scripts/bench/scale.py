@@ -186,7 +186,7 @@ def page(costs: list[Cost]) -> str:
     last = costs[-1]
     heads = [f"{cost.samples:,}" for cost in costs]
     lines = [
-        f"{MODELS} models x 6 shots x 6 operators x trials, processor time and peak memory, an engine that answers at once; "
+        f"{MODELS} models x 6 shots x 6 operators x trials; processor time and peak memory; "
         + "; ".join(f"{name} {value}" for name, value in machine().items())
         + f". The last column is the cost a sample of {heads[-1]} samples times 10^7: projected, not measured.",
         "",

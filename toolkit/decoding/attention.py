@@ -98,7 +98,7 @@ class _Layer:
 
 def attend(layer: int, query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, **options: Any) -> torch.Tensor:
     """Store the new keys and values, then attend: all [1, heads, tokens, size] -> [heads, tokens, size]."""
-    step = _STEP.get()
+    step = _STEP.get().on(query.device)
     step.slots.write(layer, step.slot, step.at, key[0].transpose(0, 1), value[0].transpose(0, 1))
     work = _Layer(step, layer, query[0], query.shape[1] // key.shape[1], options)
     out, total = work.suffix(value.shape[-1])

@@ -20,6 +20,7 @@ from toolkit.errors import RunError, UserError
 
 # Largest difference between logits of the two passes that counts as equal, relative to the largest logit.
 TOLERANCE = {torch.float32: 1e-4, torch.float16: 2e-2, torch.bfloat16: 8e-2}
+CPU = torch.device("cpu")
 PREFILL = 512  # positions of a prefix that are computed in one pass
 
 
@@ -33,6 +34,7 @@ class Engine:
     def __init__(self, model: Any, slots: int, memory: float | None = None) -> None:
         self.model = model
         self.device: torch.device = model.get_input_embeddings().weight.device
+        self.spread = len(set(getattr(model, "hf_device_map", {}).values())) > 1  # logits may then arise on any device
         self.positions: int | None = getattr(model.config.get_text_config(), "max_position_embeddings", None)
         if not reaches_every_layer(model):
             raise UserError(
@@ -59,7 +61,7 @@ class Engine:
                 **inputs,
                 position_ids=step.positions.unsqueeze(0),
                 use_cache=False,
-                logits_to_keep=step.logits_index,
+                logits_to_keep=(step.on(CPU) if self.spread else step).logits_index,
                 return_dict=True,
             )
         logits: torch.Tensor = out.logits

@@ -44,6 +44,7 @@ class Step:
     def __init__(self, slots: Slots, feeds: Sequence[Feed], device: torch.device) -> None:
         self.slots = slots
         self.device = device
+        self._elsewhere: dict[torch.device, Step] = {}
         self.feeds = sorted(feeds, key=lambda feed: (0 if feed.prefix is None else feed.prefix.serial, feed.slot))
         self.ids = self._tensor([token for feed in self.feeds for token in feed.tokens])
         self.slot = self._tensor([feed.slot for feed in self.feeds for _ in feed.tokens])
@@ -60,6 +61,14 @@ class Step:
         self.logits_rows = [feed.slot for feed in self.feeds if feed.wants_logits]
         last = [end - 1 for end, feed in zip(ends, self.feeds, strict=True) if feed.wants_logits]
         self.logits_index = self._tensor(last)
+
+    def on(self, device: torch.device) -> Step:
+        """The same layout on another device, for layers that a model spread over several has there."""
+        if device == self.device:
+            return self
+        if device not in self._elsewhere:
+            self._elsewhere[device] = Step(self.slots, self.feeds, device)
+        return self._elsewhere[device]
 
     def _tensor(self, values: Sequence[int]) -> torch.Tensor:
         return torch.tensor(values, dtype=torch.long).to(self.device, non_blocking=True)
