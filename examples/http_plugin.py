@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 import time
 import urllib.request
@@ -18,11 +19,12 @@ from toolkit.plugins.serve import make_app
 from toolkit.plugins.toolbox import load_toolbox
 from toolkit.tools.http import HttpSettings
 
-PORT = 8123
-
 if __name__ == "__main__":
-    url = f"http://127.0.0.1:{PORT}"
-    server = uvicorn.Server(uvicorn.Config(make_app(plugin, url), port=PORT, log_level="error"))
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    url = f"http://127.0.0.1:{port}"
+    server = uvicorn.Server(uvicorn.Config(make_app(plugin, url), port=port, log_level="error"))
     threading.Thread(target=server.run, daemon=True).start()
     while not server.started:
         time.sleep(0.05)
