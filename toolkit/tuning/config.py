@@ -115,7 +115,7 @@ class Budget(_Data):
     clip: Annotated[float, Field(gt=0)] = 1.0
     evaluate_every: Positive = 25
     patience: Positive | None = None
-    mixed_precision: Literal["no", "bf16", "fp16"] = "no"
+    mixed_precision: Literal["no", "bf16"] = "no"
 
     @model_validator(mode="after")
     def _divides(self) -> Budget:
