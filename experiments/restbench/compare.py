@@ -8,6 +8,7 @@ mostly models differ, so a difference is no failed reproduction; the caveats say
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -39,9 +40,9 @@ def rows(reference: str) -> list[Row]:
         raise UserError(f"there is no published RestBench table {name!r}", fix=f"choose one of {', '.join(TABLES)}")
     with (published.FOLDER / TABLES[name]).open(newline="", encoding="utf-8") as file:
         found = list(csv.DictReader(file))
-    chosen: list[Row] = [row for row in found if system in ("", published.slug(row["system"]))]
+    chosen: list[Row] = [row for row in found if system in ("", _slug(row["system"]))]
     if not chosen:
-        systems = sorted({published.slug(row["system"]) for row in found})
+        systems = sorted({_slug(row["system"]) for row in found})
         raise UserError(f"{name} has no system {system!r}", fix=f"choose one of {', '.join(systems)}")
     return chosen
 
@@ -93,6 +94,11 @@ def _measures(group: Group, row: Row) -> Iterator[list[Value]]:
     delta, own = _number(row["delta_len"]), group.deltas
     if delta is not None and own:
         yield ["delta", f"{sum(own) / len(own):.2f} over {len(own)}", delta, None, None]
+
+
+def _slug(system: str) -> str:
+    """A system's name as references spell it: `restgpt-w-o-parser`."""
+    return re.sub(r"[^a-z0-9@.]+", "-", system.lower()).strip("-")
 
 
 def _number(text: str) -> float | None:
