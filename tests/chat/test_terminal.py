@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import io
 import json
-import os
-import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from rich.console import Console
-from stream_server import Reply, events, model_server, science_model, streamed
+from stream_server import Reply, model_server, science_model, streamed
 
 from experiments.cli import outcome
 from toolkit.assistant import Assistant, load_plugins
@@ -118,44 +115,3 @@ def test_a_failed_answer_is_a_line_and_exit_code_one(capsys: pytest.CaptureFixtu
 def test_mistakes_are_one_line(options: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert outcome(["chat", "--model", "completions:http://127.0.0.1:9/v1", "--ask", "hi", *options]) == 2
     assert message in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_interrupts_at_a_real_terminal() -> None:
-    pty = pytest.importorskip("pty", reason="this system has no pseudo-terminals")
-
-    def slowly() -> Iterator[bytes]:
-        yield from events([" It", " is"], reason=None, done=False)
-        time.sleep(30)
-
-    def read_until(mark: str, text: str = "") -> str:
-        while mark not in text:
-            text += os.read(main, 4096).decode("utf-8", "replace")
-        return text
-
-    with model_server(lambda body: Reply(slowly())) as seen:
-        main, child = pty.openpty()
-        code = "from experiments.cli import main; main()"
-        command = [sys.executable, "-c", code, "chat", "--model", f"completions:{seen.url}#m"]
-        environment = {**os.environ, "TERM": "xterm", "HELDOUT_CACHE": "/nonexistent"}
-        login: Callable[[], int] = os.setsid
-        with subprocess.Popen(
-            command, stdin=child, stdout=child, stderr=child, env=environment, preexec_fn=lambda: (login(), _own(child))
-        ) as process:
-            read_until("> ")
-            os.write(main, b"Who?\n")
-            read_until("It is")
-            os.write(main, b"\x03")
-            read_until("again leaves")
-            os.write(main, b"\x03")
-            assert process.wait(30) == 0
-        os.close(main)
-        os.close(child)
-
-
-def _own(terminal: int) -> None:
-    """Make the terminal the controlling one, so that Ctrl-C reaches the process."""
-    import fcntl
-    import termios
-
-    fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
