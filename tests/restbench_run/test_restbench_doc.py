@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ def test_the_short_commands_print_what_the_page_shows(
 @pytest.mark.parametrize("line", re.findall(r"^toolkit run (.*)$", PAGE, re.MULTILINE))
 def test_long_runs_are_described_rightly(line: str, folder: Path) -> None:
     config, *options = shlex.split(line)
-    sets = [value for key, value in zip(options, options[1:], strict=False) if key == "--set"]
+    sets = [value for key, value in pairwise(options) if key == "--set"]
     experiment, _ = base.load(ROOT / config, sets)
     assert next(experiment.items()).id
 
