@@ -7,6 +7,7 @@ This is the one file that documents the format. It knows nothing of what an expe
                       "models", "variants", "skills", "deviations"}, "suite", "planned", "models": {name: description},
                       "sessions": [{"started", "command", "commit", "dirty", "packages", "python", "platform"}]}
     samples/*.jsonl   append-only, one `Sample` a line with sorted keys; a batch is written at once and synced
+                      (an archived run, such as a committed one, has them gzipped and is not written to any more)
     prefixes.jsonl    each example once: {"digest", "segments": [[kind, text], ...]}, and each fragment as the list of
                       its examples: {"digest", "parts": [digest, ...]}; `Fragment.digest` is the key
     timings/*.jsonl   facts about time by sample id, kept apart so that samples are the same bytes in every run
@@ -22,12 +23,14 @@ other damage is an error that names file and line.
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypedDict, cast
 
+from experiments.shapes import fault
 from experiments.storage import Appender, Lock, make_folder, read_lines, write_atomic
 from toolkit.errors import UserError
 from toolkit.plugins.fragment import Fragment, Segment, join
@@ -89,7 +92,27 @@ class Sample(TypedDict, total=False):
     unlike_eval: list[str]
 
 
-REQUIRED = frozenset(Sample.__annotations__) - {"called", "unlike_eval"}
+SAMPLE: dict[str, Any] = {
+    **dict.fromkeys(("id", "model", "variant", "skill", "prefix", "question", "prompt", "truth", "text"), str),
+    **dict.fromkeys(("source", "finish", "outcome"), str),
+    **dict.fromkeys(("shots", "trial", "order", "seed"), int),
+    "held_out": bool,
+    "expect": dict,
+    "ids": [int],
+    "calls": [{"name": str, "arguments": str, "status": str, "result": str, "start": int, "end": int}],
+    "scores": dict,
+    "answer": (str, type(None)),
+}
+TIMING: dict[str, Any] = {"id": str, "seconds": (float, int, type(None))}
+SOURCE_RUN = re.compile(r"[MT][0-9]{1,9}")
+HEADER_SHAPE: dict[str, Any] = {
+    "experiment": str,
+    "config": {"path": str, "typed": dict, "resolved": dict},
+    "report": {"title": str, "axes": {"rows": str, "columns": str}, "models": [str], "skills": [str]},
+    "planned": int,
+    "models": dict,
+    "sessions": [{"commit": (str, type(None)), "dirty": (bool, type(None))}],
+}
 
 
 def encode_source(source: Iterable[int]) -> str:
@@ -129,11 +152,13 @@ def read_header(folder: Path) -> dict[str, Any]:
         raise UserError("this is not a run folder: it has no run.json", str(folder), "give what `toolkit run` wrote")
     try:
         header = json.loads(path.read_text(encoding="utf-8"))
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, RecursionError) as error:
         raise UserError(f"the header cannot be read: {error}", str(path), "restore the file") from error
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         found = header.get("format") if isinstance(header, dict) else type(header).__name__
         raise UserError(f"format {found!r} is not {FORMAT}", str(path), "read it with the version that wrote it")
+    if wrong := fault(header, HEADER_SHAPE):
+        raise UserError(f"damaged header: {wrong}", str(path), "restore the file")
     return header
 
 
@@ -144,8 +169,12 @@ def write_header(folder: Path, header: Mapping[str, Any]) -> None:
 
 
 def sample_files(folder: Path) -> list[Path]:
-    """The sample files of a run in a fixed order."""
-    return sorted((folder / SAMPLES).glob("*.jsonl"))
+    """The sample files of a run in a fixed order; those of an archived run are gzipped."""
+    return _lines_files(folder / SAMPLES)
+
+
+def _lines_files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.glob("*.jsonl*") if path.suffix in (".jsonl", ".gz"))
 
 
 def shard_folder(folder: Path, rank: int, size: int) -> Path:
@@ -162,19 +191,35 @@ def read_samples(folder: Path) -> Iterator[Sample]:
     """All samples, file by file; a torn last line is left out, any other damage and a repeated id is an error."""
     seen: set[str] = set()
     for path in sample_files(folder):
-        for number, record in read_lines(path):
-            if missing := REQUIRED - record.keys():
-                raise UserError(f"the sample lacks {sorted(missing)[0]!r}", f"{path}:{number}", "restore the line")
-            if record["id"] in seen:
-                raise UserError(f"the sample {record['id']} is there twice", f"{path}:{number}", "remove one line")
-            seen.add(record["id"])
-            yield cast(Sample, record)
+        for number, sample in enumerate(read_sample_file(path), 1):
+            if sample["id"] in seen:
+                raise UserError(f"the sample {sample['id']} is there twice", f"{path}:{number}", "remove one line")
+            seen.add(sample["id"])
+            yield sample
+
+
+def read_sample_file(path: Path) -> Iterator[Sample]:
+    """The samples of one file, each checked."""
+    for number, record in read_lines(path):
+        if wrong := fault(record, SAMPLE) or _miscounted(record):
+            raise UserError(f"damaged sample: {wrong}", f"{path}:{number}", "restore the line, or remove it")
+        yield cast(Sample, record)
+
+
+def _miscounted(record: Mapping[str, Any]) -> str | None:
+    """What is wrong with the source mask, judged without unpacking it."""
+    runs = SOURCE_RUN.findall(record["source"])
+    if "".join(runs) == record["source"] and sum(int(run[1:]) for run in runs) == len(record["ids"]):
+        return None
+    return "source is not the mask of its ids"
 
 
 def read_timings(folder: Path) -> Iterator[dict[str, Any]]:
     """All timing facts; each has `id`, and `seconds` where something was timed."""
-    for path in sorted((folder / TIMINGS).glob("*.jsonl")):
-        for _, record in read_lines(path):
+    for path in _lines_files(folder / TIMINGS):
+        for number, record in read_lines(path):
+            if wrong := fault({"seconds": None, **record}, TIMING):
+                raise UserError(f"damaged timing: {wrong}", f"{path}:{number}", "restore the line, or remove it")
             yield record
 
 
@@ -188,10 +233,10 @@ def read_prefixes(folder: Path) -> dict[str, Fragment]:
                 fragment = join(found[part] for part in record["parts"])
             else:
                 fragment = Fragment(tuple(Segment(kind, text) for kind, text in record["segments"]))
-            digest = record["digest"]
-        except (KeyError, TypeError, ValueError) as error:
+            digest, actual = record["digest"], fragment.digest
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise UserError(f"not a prefix entry ({error!r})", f"{path}:{number}", "restore the line") from error
-        if fragment.digest != digest:
+        if actual != digest:
             raise UserError("the content does not match its digest", f"{path}:{number}", "restore the line")
         found[digest] = fragment
     return found
@@ -217,7 +262,11 @@ class RunWriter:
         try:
             for name in (SAMPLES, TIMINGS):
                 make_folder(self.folder / name)
-            for path in [*sample_files(self.folder), *(self.folder / TIMINGS).glob("*.jsonl"), self.folder / PREFIXES]:
+            for path in [*sample_files(self.folder), *_lines_files(self.folder / TIMINGS), self.folder / PREFIXES]:
+                if path.suffix == ".gz":
+                    raise UserError(
+                        "this run is archived", str(path), "run `gunzip` on its files, or choose another --out"
+                    )
                 if path.exists():
                     self._appender(path)
             self.done = {sample["id"] for sample in read_samples(self.folder)}

@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import gzip
 import json
 import os
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -64,7 +66,7 @@ def write_atomic(path: Path, text: str) -> None:
 def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """(line number, object) of a JSONL file; a last line without newline is skipped, any other damage an error."""
     try:
-        with path.open("rb") as stream:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as stream:
             for number, line in enumerate(stream, 1):
                 if not line.endswith(b"\n"):
                     return
@@ -77,8 +79,9 @@ def read_lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 if not isinstance(record, dict):
                     raise UserError("damaged line: not an object", f"{path}:{number}", "restore it or remove the line")
                 yield number, record
-    except OSError as error:
-        raise UserError(f"this cannot be read ({error.strerror})", str(path), "check the file") from error
+    except (OSError, EOFError, zlib.error) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise UserError(f"this cannot be read ({reason})", str(path), "check the file") from error
 
 
 class Appender:

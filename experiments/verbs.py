@@ -20,7 +20,7 @@ from experiments import base, records
 from experiments.engine import Answers, Done
 from experiments.engine import run as run_loop
 from experiments.progress import Progress
-from experiments.storage import read_lines, write_atomic
+from experiments.storage import write_atomic
 from toolkit.errors import UserError
 
 ConfigPath = Annotated[Path, typer.Argument(metavar="CONFIG", help="A YAML configuration, see configs/.")]
@@ -165,7 +165,7 @@ def _rescore(folder: Path, experiment: base.Experiment, scorer: str | None) -> t
     passes: dict[str, int] = {}
     with records.RunWriter(folder):
         for path in records.sample_files(folder):
-            before = [record for _, record in read_lines(path)]
+            before = list(records.read_sample_file(path))
             old = [records.dump(record) for record in before]
             new = [records.dump(sample) for sample in _counted(experiment, before, scorer, passes)]
             differing = sum(one != other for one, other in zip(old, new, strict=True))

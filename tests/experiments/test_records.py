@@ -18,8 +18,9 @@ from toolkit.plugins.fragment import join
 
 
 def sample(name: str, **changes: Any) -> Any:
-    record: dict[str, Any] = dict.fromkeys(records.REQUIRED, "")
-    return record | {"id": name, "text": "a\u2028é\ud800" if name == "odd" else "x", "calls": []} | changes
+    record: dict[str, Any] = {key: "" if shape is str else 0 for key, shape in records.SAMPLE.items()}
+    record |= {"held_out": True, "expect": {}, "ids": [], "calls": [], "scores": {}, "answer": None}
+    return record | {"id": name, "text": "a\u2028é\ud800" if name == "odd" else "x"} | changes
 
 
 def write(folder: Path, *names: str) -> Path:
@@ -72,6 +73,37 @@ def test_other_damage_names_file_and_line(tmp_path: Path, line: str, what: str) 
         pass
     with pytest.raises(UserError, match=what), RunWriter(tmp_path):  # the lock was given back: same error, no refusal
         pass
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"text": 5}, "text is not text"),
+        ({"shots": None}, "shots is not a whole number"),
+        ({"seed": 2**70}, "seed is not a whole number"),
+        ({"trial": float("nan")}, "trial is not a whole number"),
+        ({"held_out": 1}, "held_out is not true or false"),
+        ({"ids": ["a"], "source": "M1"}, "ids.0 is not a whole number"),
+        ({"source": "M999999999"}, "source is not the mask"),
+        ({"calls": [{"name": "X"}]}, "calls.0 lacks 'arguments'"),
+        ({"calls": {}}, "calls is not a list"),
+    ],
+)
+def test_wrong_types_in_a_sample_name_key_file_and_line(tmp_path: Path, changes: dict[str, Any], what: str) -> None:
+    path = write(tmp_path, "a", "b")
+    first, second = path.read_text().splitlines(keepends=True)
+    path.write_text(first + records.dump({**json.loads(second), **changes}))
+    with pytest.raises(UserError, match=what) as caught:
+        list(read_samples(tmp_path))
+    assert f"{path}:2" in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["", "[]", "[" * 100_000, '{"format": 1}', '{"format": 1, "experiment": 5}', "\0"])
+def test_a_damaged_header_is_one_line(tmp_path: Path, text: str) -> None:
+    (tmp_path / "run.json").write_text(text)
+    with pytest.raises(UserError) as caught:
+        records.read_header(tmp_path)
+    assert "run.json" in str(caught.value) and "\n" not in str(caught.value)
 
 
 def test_repeated_sample_is_damage(tmp_path: Path) -> None:
