@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from tiny import tiny_folder
-from tuning.tiny_tuning import FAMILIES, METHODS, Curve, settings
+from tuning.tiny_tuning import FAMILIES, Curve, settings
 
 from toolkit.tuning.tune import tune
 
@@ -16,14 +16,20 @@ def bases(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {family: tiny_folder(root / family, family) for family in FAMILIES}
 
 
+class Trained(dict[tuple[str, str], Path]):
+    """Adapter folders by (family, method), each trained when it is first asked for."""
+
+    def __init__(self, bases: dict[str, Path], root: Path) -> None:
+        self.bases, self.root = bases, root
+
+    def __missing__(self, key: tuple[str, str]) -> Path:
+        family, method = key
+        out = self[key] = self.root / f"{family}-{method}"
+        tune(settings(self.bases[family], method), out, self.root, Curve())
+        return out
+
+
 @pytest.fixture(scope="session")
-def adapters(bases: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Path]:
+def adapters(bases: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Trained:
     """Trained adapters by (family, method)."""
-    root = tmp_path_factory.mktemp("adapters")
-    made = {}
-    for family, folder in bases.items():
-        for method in METHODS:
-            out = root / f"{family}-{method}"
-            tune(settings(folder, method), out, root, Curve())
-            made[family, method] = out
-    return made
+    return Trained(bases, tmp_path_factory.mktemp("adapters"))
