@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
+
+from experiments.records import RunWriter, write_header
+from toolkit.plugins.fragment import Fragment, Segment
 
 SKILLS = ("+", "*", "^", "&", "-", "|")
 HOSTILE = (
@@ -86,3 +90,35 @@ def samples(
                 for skill in SKILLS:
                     for trial in range(trials):
                         yield sample(model, variant, count, skill, trial, 0.95 - 0.2 * place)
+
+
+SHOTS = (0, 1, 3)  # few panels: drawing them is what takes time
+HEADER = {
+    "experiment": "operators",
+    "config": {"path": "x.yaml", "typed": {"trials": 12}, "resolved": {"trials": 12}},
+    "planned": 432,
+    "report": {
+        "title": "Held-out operators <b>synthetic</b>",
+        "axes": {"rows": "operator", "columns": "shots"},
+        "models": ["gpt-neo-125m", "toy-60M"],
+        "skills": list(SKILLS),
+        "deviations": ["Synthetic replies, not a model's: <script>alert(1)</script>"],
+    },
+    "models": {"toy-60M": {"sha256": "0" * 64}},
+    "sessions": [{"started": "2026-01-01T00:00:00Z", "command": "test", "commit": None, "dirty": True}],
+}
+
+
+def write_run(folder: Path, samples: Iterable[dict[str, Any]], header: dict[str, Any] = HEADER) -> Path:
+    """A run folder with these samples; prefixes are real fragments, timings say 0.1 s each."""
+    with RunWriter(folder) as writer:
+        fragments: dict[tuple[int, int], Fragment] = {}
+        batch = []
+        for sample in samples:
+            key = (sample["shots"], sample["order"])
+            fragment = fragments.setdefault(key, Fragment((Segment("user", f"<Guest> {key}?\n<AI>"),)))
+            batch.append({**sample, "prefix": fragment.digest})
+        writer.write_prefixes((fragment,) for fragment in fragments.values())
+        writer.write("all", batch, ({"id": sample["id"], "seconds": 0.1} for sample in batch))
+    write_header(folder, header)
+    return folder

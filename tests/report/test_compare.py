@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import synthetic
-from conftest import SHOTS, write_run  # type: ignore[import-not-found]
+from synthetic import SHOTS, write_run  # type: ignore[import-not-found]
 
 from experiments import published
 from experiments.report.commands import compare, print_comparison

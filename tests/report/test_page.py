@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 import synthetic
-from conftest import write_run  # type: ignore[import-not-found]
+from synthetic import write_run  # type: ignore[import-not-found]
 
 from experiments import cli
 from experiments.report import build, page

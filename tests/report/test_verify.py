@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import synthetic
-from conftest import HEADER, write_run  # type: ignore[import-not-found]
+from synthetic import HEADER, write_run  # type: ignore[import-not-found]
 
 from experiments import base
 from experiments.report import build
@@ -105,7 +105,7 @@ def test_verdicts_are_judged_again(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     typed = {"experiment": "operators", "models": [{"name": "toy-60M", "path": "nowhere"}], "trials": 3}
     experiment = base.make(typed, tmp_path / "x.yaml")
     made = experiment.score(synthetic.samples(3, models=("toy-60M",), shots=(1,)), None)
-    header = {**HEADER, **experiment.header(), "config": {"typed": typed, "path": "x.yaml"}}
+    header = {**HEADER, **experiment.header(), "config": {"typed": typed, "path": "x.yaml", "resolved": {}}}
     run = write_run(tmp_path / "run", made, header)
     report(run)
     assert verify(run)[1] == "verdicts: 18 samples judged again"

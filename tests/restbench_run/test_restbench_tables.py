@@ -75,7 +75,17 @@ def sample(index: int, world: int, right: bool, delta: int | None = 0, **other: 
 
 HEADER = {
     "experiment": "restbench",
-    "report": {"axes": {"columns": "gold length"}, "models": ["m"], "variants": ["restgpt"], "skills": ["tmdb"]},
+    "config": {"path": "x.yaml", "typed": {}, "resolved": {}},
+    "report": {
+        "title": "RestBench",
+        "axes": {"rows": "scenario", "columns": "gold length"},
+        "models": ["m"],
+        "variants": ["restgpt"],
+        "skills": ["tmdb"],
+    },
+    "planned": 9,
+    "models": {},
+    "sessions": [],
 }
 # task 0 succeeds in all three worlds, task 1 in two, task 2 in none
 SAMPLES = [sample(i, w, i == 0 or (i == 1 and w < 2), delta=i) for i in range(3) for w in range(3)]
