@@ -96,11 +96,11 @@ def test_training_lowers_the_loss_and_touches_nothing_frozen(bases, tmp_path):
 
 
 def test_the_best_weights_are_kept_and_training_stops_early(bases, tmp_path):
-    budget = {"steps": 40, "evaluate_every": 1, "patience": 2, "learning_rate": 30.0}
+    budget = {"steps": 40, "evaluate_every": 1, "patience": 2, "learning_rate": 1e-12}
     curve = Curve()
     facts = tune(settings(bases["llama"], "prompt", budget=budget), tmp_path / "a", tmp_path, curve).facts
-    assert facts["steps"] < 40 and facts["steps"] == facts["best_step"] + 2
-    assert facts["best_step"] == min(curve.checks, key=curve.checks.get)
+    assert (facts["best_step"], facts["steps"]) == (1, 3)  # nothing moves, so nothing gets better
+    assert len(set(curve.checks.values())) == 1
 
 
 def test_accumulated_micro_batches_are_one_batch(bases, tmp_path):
@@ -149,7 +149,7 @@ def test_a_loss_that_is_not_finite_ends_the_training_and_overwrites_nothing(base
         return summed_loss(model, batch) * (float("nan") if len(calls) > 8 else 1.0)
 
     monkeypatch.setattr("toolkit.tuning.train.summed_loss", broken)
-    with pytest.raises(RunError, match=r"the loss is nan.*learning_rate"):
+    with pytest.raises(RunError, match=r"loss is nan.*learning_rate"):
         tune(config, tmp_path / "a", tmp_path, Curve(), overwrite=True)
     assert (tmp_path / "a" / "tuning.json").read_bytes() == before
     state, _, _ = checkpoint.read(partial_folder(tmp_path / "a"), config.digest)

@@ -16,6 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import torch
 from accelerate import Accelerator
 from accelerate.state import AcceleratorState
 from filelock import FileLock, Timeout
@@ -79,6 +80,7 @@ def _train(config: TuneConfig, work: Path, beside: Path, watch: Watch) -> dict[s
     with quiet():
         made, parts = dataset.build(config.data, tokenizer, config.seed, beside)
     facts: dict[str, Any] = {"base": describe(model, tokenizer, config.model)}
+    torch.manual_seed(config.seed)  # where a method starts from random numbers
     tuned = apply(config.method, model, tokenizer)
     accelerator = _accelerator(config, work)
     splits = (made["train"].to_list(), made["validation"].to_list())
