@@ -157,7 +157,7 @@ def read_header(folder: Path) -> dict[str, Any]:
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         found = header.get("format") if isinstance(header, dict) else type(header).__name__
         raise UserError(f"format {found!r} is not {FORMAT}", str(path), "read it with the version that wrote it")
-    if wrong := fault(header, HEADER_SHAPE):
+    if wrong := fault(header, HEADER_SHAPE) or (None if header["sessions"] else "sessions is empty"):
         raise UserError(f"damaged header: {wrong}", str(path), "restore the file")
     return header
 

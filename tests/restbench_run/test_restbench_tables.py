@@ -85,7 +85,7 @@ HEADER = {
     },
     "planned": 9,
     "models": {},
-    "sessions": [],
+    "sessions": [{"commit": None, "dirty": None}],
 }
 # task 0 succeeds in all three worlds, task 1 in two, task 2 in none
 SAMPLES = [sample(i, w, i == 0 or (i == 1 and w < 2), delta=i) for i in range(3) for w in range(3)]
