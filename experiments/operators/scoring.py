@@ -18,6 +18,7 @@ from experiments.suites.suite import Skill, identify
 from toolkit.calls.syntax import ARROW, SYNTAXES, Syntax
 
 NUMBER = re.compile(r"(?<![\w.])(?:(?<![\d)] )[-−])?\d+(?:,\d{3})*(?:\.\d+)?(?![\w])")
+MAX_DIGITS = 4000  # Python itself refuses to read longer integers
 WHOLE = re.compile(r"[+-]?\d{1,4000}")
 BUDGET = frozenset({"tokens", "calls", "context", "time"})
 OUTCOMES = (
@@ -68,9 +69,11 @@ def paper(sample: Sample) -> Verdict:
     truth = sample["truth"]
     if not WHOLE.fullmatch(truth):
         return Verdict(token or None, bool(token) and same_value(token, truth.replace(".", " ").split()[-1]))
-    if WHOLE.fullmatch(token):
-        return Verdict(token, int(token) == int(truth))
-    return Verdict(None, int(truth) == 0)
+    try:
+        answer = int(token[:MAX_DIGITS])
+    except ValueError:
+        return Verdict(None, int(truth) == 0)
+    return Verdict(token, answer == int(truth))
 
 
 def strict(sample: Sample) -> Verdict:

@@ -49,7 +49,7 @@ def test_write_a_tool() -> None:
 def test_serve_and_http_plugin() -> None:
     assert "[AGE(cat 5) ok: 30]" in example("serve_plugin.py")
     shown = example("http_plugin.py")
-    assert "MATH(12 * 34) ok: 408" in shown and "MATH(1 / 0) error: division by zero" in shown
+    assert "MATH(12 * 34) ok: 408" in shown and "MATH(1 / 0) error: HTTP 404: division by zero" in shown
 
 
 @pytest.mark.slow
