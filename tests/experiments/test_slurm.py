@@ -13,7 +13,7 @@ SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "slurm.sbatch"
 STAND_INS = {
     "srun": 'shift; SLURM_NODEID=1 exec "$@"',
     "scontrol": '[[ $1 == show ]] && printf "node7\\nnode8\\n" || echo "scontrol $*"',
-    ".venv/bin/accelerate": 'printf "<%s>" "$@"; echo; trap "echo written; exit 130" TERM; sleep "$NAP" & wait $!',
+    ".venv/bin/accelerate": 'trap "echo written; exit 130" TERM; printf "<%s>" "$@"; echo; sleep "$NAP" & wait $!',
 }
 
 
