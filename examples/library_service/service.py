@@ -45,7 +45,7 @@ def create_app(seed: int = 0) -> FastAPI:
     library = Library(seed)
     servers = [{"url": f"http://127.0.0.1:{PORT}"}]
     app = FastAPI(title="Library", version="1.0.0", description=_ABOUT, servers=servers)
-    app.state.library = library
+    app.state.catalogue = library
     app.add_exception_handler(Missing, lambda request, error: _problem(404, error))
     app.add_exception_handler(Conflict, lambda request, error: _problem(409, error))
     _add_catalogue(app, library)

@@ -52,7 +52,7 @@ def test_the_committed_description_is_current() -> None:
 
 
 def test_the_same_seed_is_the_same_library() -> None:
-    first, second, other = (SERVICE.create_app(seed).state.library for seed in (0, 0, 1))
+    first, second, other = (SERVICE.create_app(seed).state.catalogue for seed in (0, 0, 1))
     assert first.copies == second.copies and first.loans == second.loans != other.loans
 
 
